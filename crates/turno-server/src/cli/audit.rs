@@ -65,22 +65,22 @@ struct List {
 
 pub(crate) async fn run(arguments: &AuditArgs, global: &GlobalArgs) -> Result<(), Failure> {
     match &arguments.action {
-        Action::List(wish) => list(wish).await,
+        Action::List(args) => list(args).await,
         Action::Verify { head, format } => verify(*head, *format, global).await,
     }
 }
 
-async fn list(wish: &List) -> Result<(), Failure> {
-    let client = Client::new(&wish.server)?;
+async fn list(args: &List) -> Result<(), Failure> {
+    let client = Client::new(&args.server)?;
     let asked = query(&[
-        ("action", wish.action.clone()),
-        ("actor", wish.actor.clone()),
-        ("resource", wish.resource.clone()),
-        ("limit", Some(wish.limit.to_string())),
-        ("cursor", wish.cursor.clone()),
+        ("action", args.action.clone()),
+        ("actor", args.actor.clone()),
+        ("resource", args.resource.clone()),
+        ("limit", Some(args.limit.to_string())),
+        ("cursor", args.cursor.clone()),
     ]);
     let answer = client.get(&format!("/v1/audit{asked}")).await?;
-    if wish.format.json {
+    if args.format.json {
         answer.print_json();
         return Ok(());
     }

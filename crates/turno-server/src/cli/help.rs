@@ -219,9 +219,9 @@ mod tests {
             // Other required arguments are missing here; clap still parses the given ones.
             let matches = command().ignore_errors(true).try_get_matches_from([words.clone(), global.to_vec()].concat());
             let matches = matches.unwrap_or_else(|error| panic!("{words:?}: {error}"));
-            let place = GlobalArgs::from_arg_matches(&matches).unwrap_or_else(|error| panic!("{words:?}: {error}"));
-            assert_eq!(global.typed_database(), Some("postgres://db/turno"), "{words:?}");
-            assert_eq!(global.typed_config(), Some(Path::new("turno.toml")), "{words:?}");
+            let parsed = GlobalArgs::from_arg_matches(&matches).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            assert_eq!(parsed.typed_database(), Some("postgres://db/turno"), "{words:?}");
+            assert_eq!(parsed.typed_config(), Some(Path::new("turno.toml")), "{words:?}");
         }
     }
 

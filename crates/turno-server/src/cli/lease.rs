@@ -129,12 +129,12 @@ struct Claim {
     #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
-    wish: ClaimWish,
+    args: ClaimArgs,
 }
 
 /// The options of a claim.
 #[derive(Args, Clone, Debug, Default)]
-pub(super) struct ClaimWish {
+pub(super) struct ClaimArgs {
     /// Which process holds it; machines must say so
     #[arg(long, value_name = "NAME")]
     pub(super) instance: Option<String>,
@@ -241,16 +241,16 @@ pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
     let path = |resource: &str, verb: &str| format!("/v1/leases/{}/{verb}", part(resource));
     let answer = match &arguments.action {
         Action::Get { resource } => client.get(&format!("/v1/leases/{}", part(resource))).await?,
-        Action::List(wish) => return list(&client, wish, arguments.json).await,
+        Action::List(args) => return list(&client, args, arguments.json).await,
         Action::History { resource, page } => return history(&client, resource, page, arguments.json).await,
-        Action::Claim(Claim { resource, wish }) => claim(&client, &path(resource, "claim"), wish).await?,
+        Action::Claim(Claim { resource, args }) => claim(&client, &path(resource, "claim"), args).await?,
         Action::Heartbeat(beat) => {
             let body = beat.own.body().span("idle_ms", beat.idle).maybe("worked", beat.worked.then_some(true));
             client.post(&path(&beat.resource, "heartbeat"), &body).await?
         }
-        Action::Release(wish) => {
-            let body = wish.own.body().maybe("claim", wish.claim);
-            client.post(&path(&wish.resource, "release"), &body).await?
+        Action::Release(args) => {
+            let body = args.own.body().maybe("claim", args.claim);
+            client.post(&path(&args.resource, "release"), &body).await?
         }
         Action::ForceClaim(force) => client.post(&path(&force.resource, "force-claim"), &force.body()).await?,
         Action::ForceRelease(force) => client.post(&path(&force.resource, "force-release"), &force.body()).await?,
@@ -322,12 +322,12 @@ fn turn(answer: &Answer, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
+async fn list(client: &Client, args: &List, json: bool) -> Result<(), Failure> {
     let asked = query(&[
-        ("holder", wish.holder.clone()),
-        ("prefix", wish.prefix.clone()),
-        ("limit", Some(wish.page.limit.to_string())),
-        ("cursor", wish.page.cursor.clone()),
+        ("holder", args.holder.clone()),
+        ("prefix", args.prefix.clone()),
+        ("limit", Some(args.page.limit.to_string())),
+        ("cursor", args.page.cursor.clone()),
     ]);
     let answer = client.get(&format!("/v1/leases{asked}")).await?;
     if json {

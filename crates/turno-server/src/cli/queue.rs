@@ -121,37 +121,37 @@ pub(crate) async fn run(arguments: &QueueArgs, global: &GlobalArgs) -> Result<()
     let (client, json) = (&client, arguments.json);
     let nothing = serde_json::json!({});
     match &arguments.action {
-        Action::List(wish) => look::list(client, wish, json).await,
-        Action::Get(wish) => look::get(client, &wish.queue, json).await,
-        Action::Put(wish) => policy::put(client, wish, json).await,
-        Action::Enqueue(wish) => enqueue::run(client, wish, json).await,
+        Action::List(args) => look::list(client, args, json).await,
+        Action::Get(args) => look::get(client, &args.queue, json).await,
+        Action::Put(args) => policy::put(client, args, json).await,
+        Action::Enqueue(args) => enqueue::run(client, args, json).await,
         Action::Typing { queue, key } => {
             let answer = client.post(&format!("{}/typing", path(queue)), &serde_json::json!({ "key": key })).await?;
             report(&answer, json, "noted")
         }
-        Action::Claim(wish) => work::claim(client, wish, json).await,
-        Action::Heartbeat(wish) => work::plain(client, wish, "heartbeat", json).await,
-        Action::Ack(wish) => work::ack(client, wish, json).await,
-        Action::Fail(wish) => work::fail(client, wish, json).await,
-        Action::Return(wish) => work::plain(client, wish, "return", json).await,
-        Action::Work(wish) => worker::work(client.clone(), wish, global).await,
-        Action::Items(wish) => look::items(client, wish, json).await,
-        Action::Item(wish) => look::item(client, &wish.path(), json).await,
-        Action::Retry(wish) => repair::retry(client, wish, json).await,
-        Action::Cancel(wish) => {
-            let answer = client.post(&format!("{}/cancel", wish.path()), &nothing).await?;
-            report(&answer, json, &format!("{} is cancelled", wish.item))
+        Action::Claim(args) => work::claim(client, args, json).await,
+        Action::Heartbeat(args) => work::plain(client, args, "heartbeat", json).await,
+        Action::Ack(args) => work::ack(client, args, json).await,
+        Action::Fail(args) => work::fail(client, args, json).await,
+        Action::Return(args) => work::plain(client, args, "return", json).await,
+        Action::Work(args) => worker::work(client.clone(), args, global).await,
+        Action::Items(args) => look::items(client, args, json).await,
+        Action::Item(args) => look::item(client, &args.path(), json).await,
+        Action::Retry(args) => repair::retry(client, args, json).await,
+        Action::Cancel(args) => {
+            let answer = client.post(&format!("{}/cancel", args.path()), &nothing).await?;
+            report(&answer, json, &format!("{} is cancelled", args.item))
         }
-        Action::Pause(wish) => {
-            let answer = client.post(&format!("{}/pause", path(&wish.queue)), &nothing).await?;
-            report(&answer, json, &format!("{} is paused: nothing is handed out until it is resumed", wish.queue))
+        Action::Pause(args) => {
+            let answer = client.post(&format!("{}/pause", path(&args.queue)), &nothing).await?;
+            report(&answer, json, &format!("{} is paused: nothing is handed out until it is resumed", args.queue))
         }
-        Action::Resume(wish) => {
-            let answer = client.post(&format!("{}/resume", path(&wish.queue)), &nothing).await?;
-            report(&answer, json, &format!("{} hands out again", wish.queue))
+        Action::Resume(args) => {
+            let answer = client.post(&format!("{}/resume", path(&args.queue)), &nothing).await?;
+            report(&answer, json, &format!("{} hands out again", args.queue))
         }
-        Action::RetryExhausted(wish) => repair::retry_exhausted(client, wish, json).await,
-        Action::Purge(wish) => repair::purge(client, wish, json).await,
-        Action::Why(wish) => look::why(client, wish, json).await,
+        Action::RetryExhausted(args) => repair::retry_exhausted(client, args, json).await,
+        Action::Purge(args) => repair::purge(client, args, json).await,
+        Action::Why(args) => look::why(client, args, json).await,
     }
 }

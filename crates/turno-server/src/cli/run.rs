@@ -18,7 +18,7 @@ use crate::client::TokenArgs;
 use crate::failure::Failure;
 use child::Child;
 pub(super) use held::instance;
-use held::{Held, Wish};
+use held::{Held, LeaseRequest};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +69,7 @@ const WORKING: Duration = Duration::from_secs(1);
 pub(in crate::cli) const NOT_GRANTED: u8 = 75;
 
 pub(crate) async fn run(arguments: &RunArgs, global: &GlobalArgs) -> Result<ExitCode, Failure> {
-    let wish = Wish {
+    let request = LeaseRequest {
         resource: arguments.resource.clone(),
         instance: arguments.instance.clone().map_or_else(held::instance, Ok)?,
         ttl: arguments.ttl,
@@ -77,8 +77,10 @@ pub(crate) async fn run(arguments: &RunArgs, global: &GlobalArgs) -> Result<Exit
     };
     let held = match &arguments.server {
         // `--database` has precedence over the variable `TURNO_URL`.
-        Some(server) if !global.database_was_typed() => Held::claim_at_server(server, &arguments.token, wish).await?,
-        _ => Held::claim_on_database(global, wish).await?,
+        Some(server) if !global.database_was_typed() => {
+            Held::claim_at_server(server, &arguments.token, request).await?
+        }
+        _ => Held::claim_on_database(global, request).await?,
     };
     let child = Child::start(&arguments.command, &held);
     let ended = match child {

@@ -6,7 +6,7 @@ mod show;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::lease::{ClaimWish, Own, Page, card, claim};
+use super::lease::{ClaimArgs, Own, Page, card, claim};
 use super::output::{Table, cell};
 use crate::client::{Answer, Client, ServerArgs, query};
 use crate::failure::Failure;
@@ -59,7 +59,7 @@ enum Action {
         #[command(flatten)]
         target: TaskArg,
         #[command(flatten)]
-        wish: ClaimWish,
+        args: ClaimArgs,
     },
     /// Give a task back
     Release(Owned),
@@ -124,21 +124,21 @@ pub(crate) async fn run(arguments: &TaskArgs) -> Result<(), Failure> {
     let path = |target: &TaskArg, verb: &str| format!("/v1/tasks/{}/{verb}", target.task);
     let nothing = json!({});
     match &arguments.action {
-        Action::List(wish) => list(&client, wish, json).await,
+        Action::List(args) => list(&client, args, json).await,
         Action::Get(task) => print_answer(&client.get(&format!("/v1/tasks/{}", task.task)).await?, json),
-        Action::Create(wish) => print_answer(&client.post("/v1/tasks", &create::body(wish)?).await?, json),
+        Action::Create(args) => print_answer(&client.post("/v1/tasks", &create::body(args)?).await?, json),
         Action::Ready(task) => print_answer(&client.post(&path(task, "ready"), &nothing).await?, json),
         Action::Cancel { target: task, keep_applied } => {
             let body = json!({ "keep_applied": keep_applied });
             print_answer(&client.post(&path(task, "cancel"), &body).await?, json)
         }
-        Action::Claim { target: task, wish } => print_answer(&claim(&client, &path(task, "claim"), wish).await?, json),
-        Action::Release(wish) => {
-            print_answer(&client.post(&path(&wish.target, "release"), &wish.own.body()).await?, json)
+        Action::Claim { target: task, args } => print_answer(&claim(&client, &path(task, "claim"), args).await?, json),
+        Action::Release(args) => {
+            print_answer(&client.post(&path(&args.target, "release"), &args.own.body()).await?, json)
         }
-        Action::Finalize(wish) => {
-            let answer = client.post(&path(&wish.target, "finalize"), &wish.own.body()).await?;
-            show::finalized(&answer, wish.target.task, json)
+        Action::Finalize(args) => {
+            let answer = client.post(&path(&args.target, "finalize"), &args.own.body()).await?;
+            show::finalized(&answer, args.target.task, json)
         }
         Action::Validate { owned, line } => {
             let path = path(&owned.target, &format!("lines/{line}/validate"));
@@ -165,13 +165,13 @@ fn print_answer(answer: &Answer, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
-    let locked = if wish.locked { Some("true".to_owned()) } else { wish.free.then(|| "false".to_owned()) };
+async fn list(client: &Client, args: &List, json: bool) -> Result<(), Failure> {
+    let locked = if args.locked { Some("true".to_owned()) } else { args.free.then(|| "false".to_owned()) };
     let asked = query(&[
-        ("status", wish.status.clone()),
+        ("status", args.status.clone()),
         ("locked", locked),
-        ("limit", Some(wish.page.limit.to_string())),
-        ("cursor", wish.page.cursor.clone()),
+        ("limit", Some(args.page.limit.to_string())),
+        ("cursor", args.page.cursor.clone()),
     ]);
     let answer = client.get(&format!("/v1/tasks{asked}")).await?;
     if json {

@@ -82,8 +82,8 @@ fn permission() -> impl TypedValueParser<Value = Permission> {
 }
 
 pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(), Failure> {
-    if let Action::Create(wish) = &arguments.action
-        && wish.resource.len() > RESOURCES_MAX
+    if let Action::Create(args) = &arguments.action
+        && args.resource.len() > RESOURCES_MAX
     {
         let next = "give the beginnings that they share";
         return Err(Failure::usage(
@@ -93,7 +93,7 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
     }
     let turno = global.open_existing().await?.turno;
     match arguments.action {
-        Action::Create(wish) => create(&turno, wish).await,
+        Action::Create(args) => create(&turno, args).await,
         Action::List { user, format } => list(&turno, user, format).await,
         Action::Revoke { id } => {
             turno.revoke_token(&id).await.map_err(|error| not_revoked(error, &id))?;
@@ -103,8 +103,8 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
     }
 }
 
-async fn create(turno: &Turno, wish: Create) -> Result<(), Failure> {
-    let Create { user, machine, can, resource, expires } = wish;
+async fn create(turno: &Turno, args: Create) -> Result<(), Failure> {
+    let Create { user, machine, can, resource, expires } = args;
     let scope = (!can.is_empty()).then(|| can.into_iter().collect());
     let expires_in = expires.map(|expires| Span(duration::millis(expires)));
     let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in };

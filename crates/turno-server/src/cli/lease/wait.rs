@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Body, ClaimWish};
+use super::{Body, ClaimArgs};
 use crate::client::{Answer, Client, Refusal};
 use crate::failure::Failure;
 use crate::uptime::Uptime;
@@ -11,21 +11,21 @@ use crate::uptime::Uptime;
 const SLICE: Duration = Duration::from_secs(30);
 
 /// Claims under `path`. Stays in the waiting line for as long as the options say.
-pub(in crate::cli) async fn claim(client: &Client, path: &str, wish: &ClaimWish) -> Result<Answer, Failure> {
-    Ok(try_claim(client, path, wish).await?.0)
+pub(in crate::cli) async fn claim(client: &Client, path: &str, args: &ClaimArgs) -> Result<Answer, Failure> {
+    Ok(try_claim(client, path, args).await?.0)
 }
 
 /// Claims as above. Returns the refusal, or the answer with a stopwatch started when the call was sent.
 pub(in crate::cli) async fn try_claim(
     client: &Client,
     path: &str,
-    wish: &ClaimWish,
+    args: &ClaimArgs,
 ) -> Result<(Answer, Uptime), Refusal> {
-    let mut left = wish.wait.unwrap_or_default();
+    let mut left = args.wait.unwrap_or_default();
     loop {
         let slice = left.min(SLICE);
         left -= slice;
-        let body = Body::new().maybe("instance", wish.instance.clone()).span("ttl_ms", wish.ttl);
+        let body = Body::new().maybe("instance", args.instance.clone()).span("ttl_ms", args.ttl);
         let body = body.span("wait_ms", Some(slice).filter(|slice| !slice.is_zero()));
         let sent = Uptime::start();
         let refusal = match client.try_post(path, &body).await {

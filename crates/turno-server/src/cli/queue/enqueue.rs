@@ -56,17 +56,17 @@ struct Item<'a> {
     delay_ms: Option<i64>,
 }
 
-pub(super) async fn run(client: &Client, wish: &Enqueue, json: bool) -> Result<(), Failure> {
-    let path = format!("{}/items", super::path(&wish.queue));
-    if wish.items {
+pub(super) async fn run(client: &Client, args: &Enqueue, json: bool) -> Result<(), Failure> {
+    let path = format!("{}/items", super::path(&args.queue));
+    if args.items {
         return enqueue_lines(client, &path, json).await;
     }
     let item = Item {
-        id: wish.id.as_deref(),
-        key: wish.key.as_deref(),
-        action: wish.action.as_deref(),
-        payload: payload(wish.payload.as_deref().unwrap_or_default())?,
-        delay_ms: wish.delay.map(duration::millis),
+        id: args.id.as_deref(),
+        key: args.key.as_deref(),
+        action: args.action.as_deref(),
+        payload: payload(args.payload.as_deref().unwrap_or_default())?,
+        delay_ms: args.delay.map(duration::millis),
     };
     show(&client.post(&path, &item).await?, json);
     Ok(())

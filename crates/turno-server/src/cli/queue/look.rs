@@ -42,8 +42,8 @@ pub(super) struct Why {
     key: Option<String>,
 }
 
-pub(super) async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
-    let asked = query(&[("limit", Some(wish.page.limit.to_string())), ("cursor", wish.page.cursor.clone())]);
+pub(super) async fn list(client: &Client, args: &List, json: bool) -> Result<(), Failure> {
+    let asked = query(&[("limit", Some(args.page.limit.to_string())), ("cursor", args.page.cursor.clone())]);
     let answer = client.get(&format!("/v1/queues{asked}")).await?;
     if json {
         answer.print_json();
@@ -149,14 +149,14 @@ pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), 
     Ok(())
 }
 
-pub(super) async fn items(client: &Client, wish: &Items, json: bool) -> Result<(), Failure> {
+pub(super) async fn items(client: &Client, args: &Items, json: bool) -> Result<(), Failure> {
     let asked = query(&[
-        ("state", wish.state.clone()),
-        ("key", wish.key.clone()),
-        ("limit", Some(wish.page.limit.to_string())),
-        ("cursor", wish.page.cursor.clone()),
+        ("state", args.state.clone()),
+        ("key", args.key.clone()),
+        ("limit", Some(args.page.limit.to_string())),
+        ("cursor", args.page.cursor.clone()),
     ]);
-    let answer = client.get(&format!("{}/items{asked}", super::path(&wish.queue))).await?;
+    let answer = client.get(&format!("{}/items{asked}", super::path(&args.queue))).await?;
     if json {
         answer.print_json();
         return Ok(());
@@ -225,13 +225,13 @@ fn moment(answer: &Answer, happened: &Value) -> String {
     if happened["error"].is_string() { format!("{words}: {}", cell(&happened["error"])) } else { words }
 }
 
-pub(super) async fn why(client: &Client, wish: &Why, json: bool) -> Result<(), Failure> {
-    let of = match (&wish.item, &wish.key) {
+pub(super) async fn why(client: &Client, args: &Why, json: bool) -> Result<(), Failure> {
+    let of = match (&args.item, &args.key) {
         (Some(item), _) => format!("items/{}", part(item)),
         (None, Some(key)) => format!("keys/{}", part(key)),
         (None, None) => return Err(Failure::usage("neither an item nor a key", "name an item, or a key with --key")),
     };
-    let answer = client.get(&format!("{}/{of}/why", super::path(&wish.queue))).await?;
+    let answer = client.get(&format!("{}/{of}/why", super::path(&args.queue))).await?;
     if json {
         answer.print_json();
     } else {

@@ -82,11 +82,11 @@ pub(super) struct Put {
     no_push: bool,
 }
 
-pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), Failure> {
+pub(super) async fn put(client: &Client, args: &Put, json: bool) -> Result<(), Failure> {
     let mut tries = 0;
     let (answer, was) = loop {
-        let Before { kept, was, seen } = before(client, wish).await?;
-        match client.try_put(&super::path(&wish.queue), &body(wish, kept)?, seen).await {
+        let Before { kept, was, seen } = before(client, args).await?;
+        match client.try_put(&super::path(&args.queue), &body(args, kept)?, seen).await {
             Ok(answer) => break (answer, was),
             // Another caller changed the policy in between. Reading again keeps that change.
             Err(refusal) if refusal.code.as_deref() == Some("queue_changed") && tries < TRIES => tries += 1,
@@ -97,14 +97,14 @@ pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), F
         && was != kind
     {
         let rest = "what was not named is as a new queue of that kind has it";
-        talk(&format!("{} was {was} and is {kind} now; {rest}", wish.queue));
+        talk(&format!("{} was {was} and is {kind} now; {rest}", args.queue));
     }
     if json {
         answer.print_json();
     } else {
         let mut card = Card::default();
         lines(&mut card, &answer.json);
-        card.print(&wish.queue);
+        card.print(&args.queue);
     }
     Ok(())
 }
@@ -119,36 +119,36 @@ struct Before {
     seen: Option<i64>,
 }
 
-async fn before(client: &Client, wish: &Put) -> Result<Before, Failure> {
-    let (known, seen) = match client.try_get(&super::path(&wish.queue)).await {
+async fn before(client: &Client, args: &Put) -> Result<Before, Failure> {
+    let (known, seen) = match client.try_get(&super::path(&args.queue)).await {
         Ok(answer) => (answer.json["policy"].as_object().cloned().unwrap_or_default(), answer.json["version"].as_i64()),
         Err(refusal) if refusal.code.as_deref() == Some("not_found") => (Map::new(), Some(0)),
         Err(refusal) => return Err(refusal.into()),
     };
     let was = known.get("kind").and_then(Value::as_str).map(str::to_owned);
     // A complete policy applies whatever is stored, so it needs no version.
-    if wish.from.is_some() || (wish.reset && wish.kind.is_some()) {
+    if args.from.is_some() || (args.reset && args.kind.is_some()) {
         return Ok(Before { kept: Map::new(), was, seen: None });
     }
-    let kept = match (&wish.kind, known.get("kind")) {
+    let kept = match (&args.kind, known.get("kind")) {
         (None, None) => Err(Failure::usage(
-            format!("there is no queue {} yet, and a new one needs a kind", wish.queue),
+            format!("there is no queue {} yet, and a new one needs a kind", args.queue),
             "add --kind lane, inbox or sync; `turno queue list` shows what there is",
         )),
         // The values of one kind mean little for another, so changing the kind requires `--reset`.
         (Some(kind), Some(was)) if was != kind => Err(Failure::usage(
-            format!("queue {} is of kind {}, and as {kind} nothing of its policy would stay", wish.queue, cell(was)),
+            format!("queue {} is of kind {}, and as {kind} nothing of its policy would stay", args.queue, cell(was)),
             "add --reset to begin with the defaults of the new kind, or choose another name",
         )),
-        (_, Some(kind)) if wish.reset => Ok(Map::from_iter([("kind".to_owned(), kind.clone())])),
-        _ => Ok(follow(wish, known)),
+        (_, Some(kind)) if args.reset => Ok(Map::from_iter([("kind".to_owned(), kind.clone())])),
+        _ => Ok(follow(args, known)),
     };
     Ok(Before { kept: kept?, was, seen })
 }
 
 /// Drops a maximum that equals the value it was derived from, so that it follows the new value.
-fn follow(wish: &Put, mut known: Map<String, Value>) -> Map<String, Value> {
-    let is_new = [("max_hold_ms", "lock_timeout_ms", wish.lock_timeout), ("max_wait_ms", "window_ms", wish.window)];
+fn follow(args: &Put, mut known: Map<String, Value>) -> Map<String, Value> {
+    let is_new = [("max_hold_ms", "lock_timeout_ms", args.lock_timeout), ("max_wait_ms", "window_ms", args.window)];
     for (bound, of, given) in is_new {
         if given.is_some() && known.get(bound) == known.get(of) {
             known.remove(bound);
@@ -157,9 +157,9 @@ fn follow(wish: &Put, mut known: Map<String, Value>) -> Map<String, Value> {
     known
 }
 
-fn body(wish: &Put, before: Map<String, Value>) -> Result<Body, Failure> {
+fn body(args: &Put, before: Map<String, Value>) -> Result<Body, Failure> {
     let mut body = before.into_iter().fold(Body::new(), |body, (name, value)| body.with(&name, value));
-    if let Some(from) = &wish.from {
+    if let Some(from) = &args.from {
         let text = read(from)?;
         let given: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
             Failure::usage(
@@ -169,28 +169,28 @@ fn body(wish: &Put, before: Map<String, Value>) -> Result<Body, Failure> {
         })?;
         body = given.into_iter().fold(body, |body, (name, value)| body.with(&name, value));
     }
-    let seconds = wish.retention.map(|retention| retention.as_secs());
+    let seconds = args.retention.map(|retention| retention.as_secs());
     Ok(body
-        .maybe("kind", wish.kind.clone())
-        .span("lock_timeout_ms", wish.lock_timeout)
-        .span("max_hold_ms", wish.max_hold)
-        .span("window_ms", wish.window)
-        .span("typing_extension_ms", wish.typing_extension)
-        .span("max_wait_ms", wish.max_wait)
-        .maybe("batch_max", wish.batch_max)
-        .maybe("max_attempts", wish.max_attempts)
-        .span("backoff_ms", wish.backoff)
+        .maybe("kind", args.kind.clone())
+        .span("lock_timeout_ms", args.lock_timeout)
+        .span("max_hold_ms", args.max_hold)
+        .span("window_ms", args.window)
+        .span("typing_extension_ms", args.typing_extension)
+        .span("max_wait_ms", args.max_wait)
+        .maybe("batch_max", args.batch_max)
+        .maybe("max_attempts", args.max_attempts)
+        .span("backoff_ms", args.backoff)
         .maybe("retention_s", seconds)
-        .maybe("on_exhausted", wish.on_exhausted.clone())
-        .maybe("push", push(wish)))
+        .maybe("on_exhausted", args.on_exhausted.clone())
+        .maybe("push", push(args)))
 }
 
-fn push(wish: &Put) -> Option<Value> {
-    let url = wish.push.as_ref().map(|url| {
+fn push(args: &Put) -> Option<Value> {
+    let url = args.push.as_ref().map(|url| {
         let body = Body::new().with("url", url.as_str());
-        serde_json::to_value(body.maybe("secret_env", wish.push_secret_env.clone())).unwrap_or_default()
+        serde_json::to_value(body.maybe("secret_env", args.push_secret_env.clone())).unwrap_or_default()
     });
-    url.or(wish.no_push.then_some(Value::Null))
+    url.or(args.no_push.then_some(Value::Null))
 }
 
 /// Adds the endpoint of a pushed queue.

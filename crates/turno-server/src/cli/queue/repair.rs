@@ -50,15 +50,15 @@ pub(super) struct Purge {
     dry_run: bool,
 }
 
-pub(super) async fn purge(client: &Client, wish: &Purge, json: bool) -> Result<(), Failure> {
-    let body = Body::new().maybe("dry_run", wish.dry_run.then_some(true));
-    let answer = client.post(&format!("{}/purge", super::path(&wish.queue)), &body).await?;
+pub(super) async fn purge(client: &Client, args: &Purge, json: bool) -> Result<(), Failure> {
+    let body = Body::new().maybe("dry_run", args.dry_run.then_some(true));
+    let answer = client.post(&format!("{}/purge", super::path(&args.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
-    let (count, end) = match wish.dry_run {
+    let (count, end) = match args.dry_run {
         true => (count("matching"), "beyond its retention; nothing was changed"),
         false => (count("purged"), "forgotten"),
     };
-    let items = render_count(count, ["finished item", "finished items"], &wish.queue, ["is", "are"]);
+    let items = render_count(count, ["finished item", "finished items"], &args.queue, ["is", "are"]);
     report(&answer, json, &format!("{items} {end}"))
 }
 
@@ -68,36 +68,36 @@ fn render_count(count: u64, [one, many]: [&str; 2], queue: &str, [does, do_]: [&
     format!("{} of {queue} {verb}", counted(count, one, many))
 }
 
-pub(super) async fn retry(client: &Client, wish: &Retry, json: bool) -> Result<(), Failure> {
+pub(super) async fn retry(client: &Client, args: &Retry, json: bool) -> Result<(), Failure> {
     #[derive(serde::Serialize)]
     struct Corrected {
         payload: Box<RawValue>,
     }
-    let path = format!("{}/retry", wish.item.path());
-    let answer = match &wish.payload {
+    let path = format!("{}/retry", args.item.path());
+    let answer = match &args.payload {
         Some(text) => client.post(&path, &Corrected { payload: payload(text)? }).await?,
         None => client.post(&path, &json!({})).await?,
     };
-    let how = if wish.payload.is_some() { ", corrected" } else { "" };
-    report(&answer, json, &format!("{} will be tried again{how}", wish.item.item))
+    let how = if args.payload.is_some() { ", corrected" } else { "" };
+    report(&answer, json, &format!("{} will be tried again{how}", args.item.item))
 }
 
-pub(super) async fn retry_exhausted(client: &Client, wish: &RetryExhausted, json: bool) -> Result<(), Failure> {
+pub(super) async fn retry_exhausted(client: &Client, args: &RetryExhausted, json: bool) -> Result<(), Failure> {
     let body = Body::new()
-        .maybe("key", wish.key.clone())
-        .maybe("error", wish.error.clone())
-        .span("within_ms", wish.within)
-        .maybe("dry_run", wish.dry_run.then_some(true));
-    let answer = client.post(&format!("{}/retry-exhausted", super::path(&wish.queue)), &body).await?;
+        .maybe("key", args.key.clone())
+        .maybe("error", args.error.clone())
+        .span("within_ms", args.within)
+        .maybe("dry_run", args.dry_run.then_some(true));
+    let answer = client.post(&format!("{}/retry-exhausted", super::path(&args.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
-    let sentence = if wish.dry_run {
+    let sentence = if args.dry_run {
         let names = ["exhausted item", "exhausted items"];
-        let found = render_count(count("matching"), names, &wish.queue, ["matches", "match"]);
+        let found = render_count(count("matching"), names, &args.queue, ["matches", "match"]);
         format!("{found}; nothing was changed")
     } else {
         format!(
             "{} tried again",
-            render_count(count("retried"), ["item", "items"], &wish.queue, ["will be", "will be"])
+            render_count(count("retried"), ["item", "items"], &args.queue, ["will be", "will be"])
         )
     };
     report(&answer, json, &sentence)

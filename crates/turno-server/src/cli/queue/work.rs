@@ -79,20 +79,20 @@ pub(super) struct Fail {
     give_up: bool,
 }
 
-pub(super) async fn claim(client: &Client, wish: &Claim, json: bool) -> Result<(), Failure> {
-    let path = super::path(&wish.queue);
-    if let Some(item) = &wish.item {
+pub(super) async fn claim(client: &Client, args: &Claim, json: bool) -> Result<(), Failure> {
+    let path = super::path(&args.queue);
+    if let Some(item) = &args.item {
         let path = format!("{path}/items/{}/claim", part(item));
-        let answer = client.post(&path, &json!({ "instance": wish.instance })).await?;
+        let answer = client.post(&path, &json!({ "instance": args.instance })).await?;
         let shown = answer.json.clone();
         deliveries(&answer, &[shown], json);
         return Ok(());
     }
     let body = Body::new()
-        .with("instance", wish.instance.clone())
-        .with("max", wish.max)
-        .span("wait_ms", wish.wait)
-        .maybe("request_id", wish.request_id.clone());
+        .with("instance", args.instance.clone())
+        .with("max", args.max)
+        .span("wait_ms", args.wait)
+        .maybe("request_id", args.request_id.clone());
     let answer = client.post(&format!("{path}/claim"), &body).await?;
     let found = answer.json["deliveries"].as_array().cloned().unwrap_or_default();
     deliveries(&answer, &found, json);
@@ -127,24 +127,24 @@ fn deliveries(answer: &Answer, found: &[Value], json: bool) {
     table.print("nothing is due");
 }
 
-pub(super) async fn plain(client: &Client, wish: &Delivery, verb: &str, json: bool) -> Result<(), Failure> {
-    settle(client, &wish.queue, verb, wish.body(), json).await
+pub(super) async fn plain(client: &Client, args: &Delivery, verb: &str, json: bool) -> Result<(), Failure> {
+    settle(client, &args.queue, verb, args.body(), json).await
 }
 
-pub(super) async fn ack(client: &Client, wish: &Ack, json: bool) -> Result<(), Failure> {
-    let body = wish.delivery.body().maybe("through", wish.through.clone());
-    settle(client, &wish.delivery.queue, "ack", body, json).await
+pub(super) async fn ack(client: &Client, args: &Ack, json: bool) -> Result<(), Failure> {
+    let body = args.delivery.body().maybe("through", args.through.clone());
+    settle(client, &args.delivery.queue, "ack", body, json).await
 }
 
-pub(super) async fn fail(client: &Client, wish: &Fail, json: bool) -> Result<(), Failure> {
-    let body = wish
+pub(super) async fn fail(client: &Client, args: &Fail, json: bool) -> Result<(), Failure> {
+    let body = args
         .delivery
         .body()
-        .with("error", wish.error.clone())
-        .maybe("item", wish.item.clone())
-        .span("retry_in_ms", wish.retry_in)
-        .maybe("final", wish.give_up.then_some(true));
-    settle(client, &wish.delivery.queue, "fail", body, json).await
+        .with("error", args.error.clone())
+        .maybe("item", args.item.clone())
+        .span("retry_in_ms", args.retry_in)
+        .maybe("final", args.give_up.then_some(true));
+    settle(client, &args.delivery.queue, "fail", body, json).await
 }
 
 async fn settle(client: &Client, queue: &str, verb: &str, body: Body, json: bool) -> Result<(), Failure> {

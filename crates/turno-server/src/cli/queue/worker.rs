@@ -90,25 +90,25 @@ enum Stop {
 }
 
 /// Works until asked to stop.
-pub(super) async fn work(client: Client, wish: &WorkArgs, global: &GlobalArgs) -> Result<(), Failure> {
-    command::check_exists(&wish.command)?;
-    let instance = wish.instance.clone().map_or_else(run::instance, Ok)?;
+pub(super) async fn work(client: Client, args: &WorkArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    command::check_exists(&args.command)?;
+    let instance = args.instance.clone().map_or_else(run::instance, Ok)?;
     let backend = if global.database_was_typed() {
-        Backend::on_database(global, &wish.queue).await?
+        Backend::on_database(global, &args.queue).await?
     } else {
-        Backend::at_server(client, &wish.queue)
+        Backend::at_server(client, &args.queue)
     };
     let mut signals = signals::Signals::listen()?;
     let (tell, stop) = watch::channel(Stop::No);
     let backend = Arc::new(backend);
     if backend.is_paused().await {
-        let command = format!("`turno queue resume {}`", wish.queue);
-        talk(&format!("{} is paused, and nothing is handed out; {command} lets it go on", wish.queue));
+        let command = format!("`turno queue resume {}`", args.queue);
+        talk(&format!("{} is paused, and nothing is handed out; {command} lets it go on", args.queue));
     }
     let mut slots = JoinSet::new();
-    let back = wish.until_empty.then(|| Arc::new(GivenBack::default()));
-    for _ in 0..wish.concurrency {
-        let (backend, command, back) = (backend.clone(), wish.command.clone(), back.clone());
+    let back = args.until_empty.then(|| Arc::new(GivenBack::default()));
+    for _ in 0..args.concurrency {
+        let (backend, command, back) = (backend.clone(), args.command.clone(), back.clone());
         let slot =
             Slot { backend, instance: instance.clone(), command, back, stop: stop.clone(), limit_reported: false };
         slots.spawn(slot.run());
@@ -135,7 +135,7 @@ pub(super) async fn work(client: Client, wish: &WorkArgs, global: &GlobalArgs) -
                 let again = *tell.borrow() != Stop::No;
                 talk(if again { "stopping the commands" } else { "taking nothing more; a second signal stops at once" });
                 tell.send_replace(if again { Stop::Now } else { Stop::Soon });
-                grace = Box::pin(tokio::time::sleep(wish.grace));
+                grace = Box::pin(tokio::time::sleep(args.grace));
             }
             () = &mut grace, if *tell.borrow() == Stop::Soon => drop(tell.send_replace(Stop::Now)),
         }

@@ -15,7 +15,7 @@ use crate::http::Stamp;
 
 /// The requested lease.
 #[derive(Clone, Debug)]
-pub(super) struct Wish {
+pub(super) struct LeaseRequest {
     pub(super) resource: String,
     pub(super) instance: String,
     pub(super) ttl: Option<Duration>,
@@ -37,16 +37,16 @@ enum Backend {
 
 impl Held {
     /// Claims the lease on the database.
-    pub(super) async fn claim_on_database(global: &GlobalArgs, wish: Wish) -> Result<Held, Failure> {
+    pub(super) async fn claim_on_database(global: &GlobalArgs, request: LeaseRequest) -> Result<Held, Failure> {
         let turno = global.open().await?.turno;
-        let mut asked = turno.hold(&wish.resource, &wish.instance).wait(wish.wait);
-        if let Some(ttl) = wish.ttl {
+        let mut asked = turno.hold(&request.resource, &request.instance).wait(request.wait);
+        if let Some(ttl) = request.ttl {
             asked = asked.ttl(ttl);
         }
         if let Some(hold) = asked.await.map_err(refused)? {
-            return Ok(Held { resource: wish.resource, backend: Backend::Direct(Box::new(hold)) });
+            return Ok(Held { resource: request.resource, backend: Backend::Direct(Box::new(hold)) });
         }
-        let resource = Resource::new(wish.resource.as_str()).map_err(|bad| refused(Error::from(bad)))?;
+        let resource = Resource::new(request.resource.as_str()).map_err(|bad| refused(Error::from(bad)))?;
         let (_, state) = turno.lease_state(resource).await.map_err(refused)?;
         let who = match (&state.grant, &state.offer) {
             (Some(grant), _) => {
@@ -57,14 +57,18 @@ impl Held {
             (None, Some(offer)) => format!("is kept for {}, who is next in line", offer.to.name),
             (None, None) => "was held by somebody else until just now".to_owned(),
         };
-        Err(not_granted(format!("{} {who}", wish.resource)))
+        Err(not_granted(format!("{} {who}", request.resource)))
     }
 
     /// Claims the lease at a server.
-    pub(super) async fn claim_at_server(server: &str, token: &TokenArgs, wish: Wish) -> Result<Held, Failure> {
+    pub(super) async fn claim_at_server(
+        server: &str,
+        token: &TokenArgs,
+        request: LeaseRequest,
+    ) -> Result<Held, Failure> {
         let client = Client::of(server, token)?;
-        let resource = wish.resource.clone();
-        Ok(Held { resource, backend: Backend::Remote(Remote::claim(client, wish).await?) })
+        let resource = request.resource.clone();
+        Ok(Held { resource, backend: Backend::Remote(Remote::claim(client, request).await?) })
     }
 
     pub(super) fn resource(&self) -> &str {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::super::lease::{ClaimWish, try_claim};
+use super::super::lease::{ClaimArgs, try_claim};
 use super::super::output::talk;
-use super::held::{Wish, not_granted};
+use super::held::{LeaseRequest, not_granted};
 use crate::client::{Client, Refusal, part};
 use crate::failure::Failure;
 use crate::uptime::Uptime;
@@ -50,10 +50,10 @@ impl Life {
 }
 
 impl Remote {
-    pub(super) async fn claim(client: Client, wish: Wish) -> Result<Remote, Failure> {
-        let path = format!("/v1/leases/{}", part(&wish.resource));
-        let instance = wish.instance;
-        let asked = ClaimWish { instance: Some(instance.clone()), ttl: wish.ttl, wait: Some(wish.wait) };
+    pub(super) async fn claim(client: Client, request: LeaseRequest) -> Result<Remote, Failure> {
+        let path = format!("/v1/leases/{}", part(&request.resource));
+        let instance = request.instance;
+        let asked = ClaimArgs { instance: Some(instance.clone()), ttl: request.ttl, wait: Some(request.wait) };
         let (answer, mut since) = try_claim(&client, &format!("{path}/claim"), &asked).await.map_err(refused)?;
         let lease = answer.json;
         let (Some(fence), Some(mut lives)) = (lease["fence"].as_i64(), millis(&lease["expires_in_ms"])) else {
@@ -62,7 +62,7 @@ impl Remote {
         let interval = millis(&lease["policy"]["heartbeat_interval_ms"]).unwrap_or(lives);
         let every = interval.min(lives / 3).max(Duration::from_millis(1));
         let beat = Beat { client, path, instance, fence };
-        if !wish.wait.is_zero() {
+        if !request.wait.is_zero() {
             // The call may have waited in line, so it is unknown when the lease began. A heartbeat returns the
             // remaining time.
             since = Uptime::start();

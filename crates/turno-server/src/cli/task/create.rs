@@ -49,8 +49,8 @@ fn serials(text: &str) -> Result<(String, Vec<String>), String> {
 }
 
 /// Returns the body of the request.
-pub(super) fn body(wish: &Create) -> Result<Value, Failure> {
-    let mut lines: Vec<Value> = match &wish.lines {
+pub(super) fn body(args: &Create) -> Result<Value, Failure> {
+    let mut lines: Vec<Value> = match &args.lines {
         Some(path) => serde_json::from_str(&read(path)?).map_err(|error| {
             Failure::usage(
                 format!("{} holds no lines: {error}", path.display()),
@@ -59,19 +59,19 @@ pub(super) fn body(wish: &Create) -> Result<Value, Failure> {
         })?,
         None => Vec::new(),
     };
-    let movement = &wish.movement;
+    let movement = &args.movement;
     lines.extend(
-        wish.quantity.iter().map(
+        args.quantity.iter().map(
             |(sku, quantity)| json!({ "kind": "quantity", "movement": movement, "sku": sku, "quantity": quantity }),
         ),
     );
     lines.extend(
-        wish.serials.iter().map(
+        args.serials.iter().map(
             |(sku, serials)| json!({ "kind": "serialized", "movement": movement, "sku": sku, "serials": serials }),
         ),
     );
-    let status = if wish.ready { "ready" } else { "draft" };
-    Ok(json!({ "title": wish.title, "lines": lines, "status": status }))
+    let status = if args.ready { "ready" } else { "draft" };
+    Ok(json!({ "title": args.title, "lines": lines, "status": status }))
 }
 
 #[cfg(test)]
