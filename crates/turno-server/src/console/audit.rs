@@ -36,17 +36,17 @@ pub(super) struct Filter {
 
 /// The filters, as they were typed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wish {
+pub(super) struct Filters {
     action: String,
     actor: String,
     resource: String,
 }
 
-impl Wish {
-    fn from_filter(filter: &mut Filter) -> Wish {
+impl Filters {
+    fn from_filter(filter: &mut Filter) -> Filters {
         let [action, actor, resource] = [filter.action.take(), filter.actor.take(), filter.resource.take()]
             .map(|text| given(text).unwrap_or_default());
-        Wish { action, actor, resource }
+        Filters { action, actor, resource }
     }
 
     fn query(&self, page: &Page) -> Result<AuditQuery, Problem> {
@@ -71,7 +71,7 @@ impl Wish {
 #[template(path = "audit/list.html")]
 struct List {
     page: Page,
-    wish: Wish,
+    filters: Filters,
     entries: Vec<Entry>,
     first: String,
     next: String,
@@ -160,7 +160,7 @@ impl List {
     }
 
     fn export(&self, format: &str) -> String {
-        self.wish.address("/audit/export", &[("format", format)])
+        self.filters.address("/audit/export", &[("format", format)])
     }
 }
 
@@ -174,13 +174,13 @@ fn bare(value: serde_json::Value) -> String {
 
 async fn list(page: Page, Query(mut filter): Query<Filter>) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
-    let wish = Wish::from_filter(&mut filter);
-    let query = AuditQuery { before: wanted.after()?, limit: wanted.one_more(), ..wish.query(&page)? };
+    let filters = Filters::from_filter(&mut filter);
+    let query = AuditQuery { before: wanted.after()?, limit: wanted.one_more(), ..filters.query(&page)? };
     let found = wanted.page(page.turno()?.audit(query).await?, |entry| entry.n.to_string());
-    let to = |cursor: &str| wish.address("/audit", &[("cursor", cursor)]);
+    let to = |cursor: &str| filters.address("/audit", &[("cursor", cursor)]);
     let next = found.next_cursor.map(|cursor| to(&cursor)).unwrap_or_default();
     let first = filter.cursor.map(|_| to("")).unwrap_or_default();
-    page.show(|page| List { page, wish, entries: found.items, first, next })
+    page.show(|page| List { page, filters, entries: found.items, first, next })
 }
 
 /// The address to return to.
@@ -191,13 +191,13 @@ struct Back {
 
 /// Verifies the chain, and reports whether an entry was changed, removed or inserted.
 async fn verify(page: Page, Form(form): Form<Back>) -> Response {
-    let became = async {
+    let outcome = async {
         match page.turno()?.audit_verify(None, |_, _| {}).await? {
             Ok(head) => Ok(page.t2("audit-whole", "count", head.n, "head", head)),
             Err(broken) => Err(Problem::new(Code::AuditBroken).cause(broken)),
         }
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }
 
 #[cfg(test)]

@@ -133,27 +133,31 @@ struct Override {
 
 async fn force_release(page: Page, Path(resource): Path<Resource>, Form(form): Form<Override>) -> Response {
     let fence = form.fence;
-    let became = apply_override(&page, &resource, form.reason, |reason| Action::ForceRelease { reason, fence }).await;
+    let outcome = apply_override(&page, &resource, form.reason, |reason| Action::ForceRelease { reason, fence }).await;
     answer_override(
         &page,
         form.back.as_deref(),
-        became.map(|()| page.t1("leases-force-released", "resource", resource)),
+        outcome.map(|()| page.t1("leases-force-released", "resource", resource)),
     )
 }
 
 async fn force_claim(page: Page, Path(resource): Path<Resource>, Form(form): Form<Override>) -> Response {
     let fence = form.fence;
-    let became = apply_override(&page, &resource, form.reason, |reason| Action::ForceClaim { reason, fence }).await;
-    answer_override(&page, form.back.as_deref(), became.map(|()| page.t1("leases-force-claimed", "resource", resource)))
+    let outcome = apply_override(&page, &resource, form.reason, |reason| Action::ForceClaim { reason, fence }).await;
+    answer_override(
+        &page,
+        form.back.as_deref(),
+        outcome.map(|()| page.t1("leases-force-claimed", "resource", resource)),
+    )
 }
 
 /// Answers an override. `LeaseHeld` means that another holder has the lease by now, because the fence did not match.
-fn answer_override(page: &Page, back: Option<&str>, became: Result<String, Problem>) -> Response {
-    match became {
+fn answer_override(page: &Page, back: Option<&str>, outcome: Result<String, Problem>) -> Response {
+    match outcome {
         Err(problem) if problem.code() == Code::LeaseHeld => {
             page.refused(back, page.t1("leases-changed-hands", "name", problem.holder()))
         }
-        became => page.after(back, became),
+        outcome => page.after(back, outcome),
     }
 }
 

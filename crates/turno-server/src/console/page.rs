@@ -68,8 +68,8 @@ pub(crate) fn language(headers: &HeaderMap) -> Language {
         Some("es") => Language::Spanish,
         Some("en") => Language::English,
         _ => {
-            let wish = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-            Language::preferred(wish.unwrap_or_default())
+            let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+            Language::preferred(accepted.unwrap_or_default())
         }
     }
 }
@@ -161,8 +161,8 @@ impl Page {
     }
 
     /// Answers a form with a redirect to a page of this site, which shows the outcome once.
-    pub(crate) fn after(&self, back: Option<&str>, became: Result<String, Problem>) -> Response {
-        match became {
+    pub(crate) fn after(&self, back: Option<&str>, outcome: Result<String, Problem>) -> Response {
+        match outcome {
             Ok(said) => redirect_with(back, &Flash::good(said)),
             Err(problem) => self.refused(back, self.problem_text(&problem)),
         }

@@ -212,12 +212,12 @@ struct Resync {
 }
 
 async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Resync>) -> Response {
-    let became = async {
+    let outcome = async {
         let key = Key::new(form.key.trim())?;
         let key = sync_resync(page.app(), &page.caller()?, &name, key, None).await?;
         Ok(page.t1("sync-resynced", "key", key))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }
 
 /// The reason for resyncing all keys.
@@ -228,10 +228,10 @@ struct ResyncAll {
 }
 
 async fn resync_all(page: Page, Path(name): Path<String>, Form(form): Form<ResyncAll>) -> Response {
-    let became = async {
+    let outcome = async {
         let reason = lease_text("reason", form.reason, true)?;
         sync_resync_all(&page.shared(), &page.caller()?, &name, Some(reason)).await?;
         Ok(page.t1("sync-all-sent", "name", &name))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }

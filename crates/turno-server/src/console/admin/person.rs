@@ -54,40 +54,40 @@ fn path_of(page: &Page, id: &UserId) -> String {
 async fn apply_change(page: &Page, id: &UserId, change: PersonChange) -> Result<String, Problem> {
     // People who change themselves keep the session they use.
     let spare = page.turno()?.principal().filter(|me| me.user == *id).map(|me| me.token.clone());
-    let became = match change.disabled {
+    let outcome = match change.disabled {
         Some(true) => "people-disabled",
         Some(false) => "people-enabled",
         None => "people-changed",
     };
     let person = page.turno()?.change_person(id.clone(), PersonChange { spare, ..change }).await?;
-    Ok(page.t1(became, "name", person.name))
+    Ok(page.t1(outcome, "name", person.name))
 }
 
 pub(super) async fn change(page: Page, Path(id): Path<UserId>, Form(form): Form<Changed>) -> Response {
-    let became = async {
+    let outcome = async {
         let name = given(form.name).map(|name| person_name("name", name)).transpose()?;
         let role = form.role.as_deref().map(role).transpose()?;
         apply_change(&page, &id, PersonChange { name, role, ..PersonChange::default() }).await
     };
-    page.after(Some(&path_of(&page, &id)), became.await)
+    page.after(Some(&path_of(&page, &id)), outcome.await)
 }
 
 pub(super) async fn disable(page: Page, Path(id): Path<UserId>) -> Response {
-    let became = apply_change(&page, &id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await;
-    page.after(Some(&path_of(&page, &id)), became)
+    let outcome = apply_change(&page, &id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await;
+    page.after(Some(&path_of(&page, &id)), outcome)
 }
 
 pub(super) async fn enable(page: Page, Path(id): Path<UserId>) -> Response {
-    let became = apply_change(&page, &id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await;
-    page.after(Some(&path_of(&page, &id)), became)
+    let outcome = apply_change(&page, &id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await;
+    page.after(Some(&path_of(&page, &id)), outcome)
 }
 
 pub(super) async fn remove(page: Page, Path(id): Path<UserId>) -> Response {
-    let became = async {
+    let outcome = async {
         page.turno()?.remove_person(id.clone()).await?;
         Ok(page.t1("people-removed", "name", &id))
     };
-    match became.await {
+    match outcome.await {
         Ok(said) => page.after(Some("/admin"), Ok(said)),
         Err(problem) => page.after(Some(&path_of(&page, &id)), Err(problem)),
     }
@@ -102,9 +102,9 @@ pub(super) struct NewPassword {
 /// Sets a person's password. Sign-in links are made on the server's machine only: the library refuses them to a
 /// signed-in caller.
 pub(super) async fn password(page: Page, Path(id): Path<UserId>, Form(form): Form<NewPassword>) -> Response {
-    let became = async {
+    let outcome = async {
         let password = Some(password_hashed(page.app(), "password", form.password).await?);
         apply_change(&page, &id, PersonChange { password, ..PersonChange::default() }).await
     };
-    page.after(Some(&path_of(&page, &id)), became.await)
+    page.after(Some(&path_of(&page, &id)), outcome.await)
 }

@@ -97,9 +97,9 @@ pub(super) struct Back {
 }
 
 pub(super) async fn revoke(page: Page, Path(id): Path<String>, Form(form): Form<Back>) -> Response {
-    let became = async {
+    let outcome = async {
         page.turno()?.revoke_token(&id).await?;
         Ok(page.t("token-revoked"))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }

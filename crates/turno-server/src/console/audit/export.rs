@@ -10,7 +10,7 @@ use turno::Turno;
 use turno::core::audit::Entry;
 use turno::store::AuditQuery;
 
-use super::{Filter, Wish};
+use super::{Filter, Filters};
 use crate::console::page::Page;
 use crate::http::{Problem, Query, Stamp};
 
@@ -98,7 +98,7 @@ pub(super) async fn download(page: Page, Query(mut filter): Query<Filter>) -> Re
         Some("json") => (Format::Json, "application/x-ndjson", "turno-audit.jsonl"),
         Some(other) => return Err(Problem::query("format", format_args!("{other:?}; csv or json"))),
     };
-    let query = AuditQuery { after: Some(0), limit: PAGE, ..Wish::from_filter(&mut filter).query(&page)? };
+    let query = AuditQuery { after: Some(0), limit: PAGE, ..Filters::from_filter(&mut filter).query(&page)? };
     let pages = Pages { turno: page.turno()?.clone(), query, format, begun: false };
     let pieces = stream::unfold(Some(pages), |pages| async {
         let mut pages = pages?;

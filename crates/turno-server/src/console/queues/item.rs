@@ -131,9 +131,9 @@ pub(super) async fn retry(
     Path((name, id)): Path<(QueueName, ItemId)>,
     Form(form): Form<Retry>,
 ) -> Result<Response, Problem> {
-    let became = retry_item(&page, &name, &id, form.payload.as_deref()).await;
+    let outcome = retry_item(&page, &name, &id, form.payload.as_deref()).await;
     let called = form.called.as_deref().unwrap_or(id.as_str());
-    match (became, form.payload) {
+    match (outcome, form.payload) {
         (Err(wrong), Some(typed)) => {
             let correcting = Correcting { typed, wrong };
             render(page, StatusCode::UNPROCESSABLE_ENTITY, name, id, Some(correcting)).await
@@ -173,11 +173,11 @@ pub(super) async fn cancel(
     Path((name, id)): Path<(QueueName, ItemId)>,
     Form(form): Form<Back>,
 ) -> Response {
-    let became = async {
+    let outcome = async {
         let queue = open_queue(&page, name).await?;
         let outcome = queue.cancel(id.clone()).await?;
         queue_managed(&queue, &id, outcome).await?;
         Ok(page.t1("item-cancelled", "id", &id))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }

@@ -160,21 +160,21 @@ pub(super) struct Back {
 }
 
 pub(super) async fn pause(page: Page, Path(name): Path<QueueName>, Form(form): Form<Back>) -> Response {
-    let became = async {
+    let outcome = async {
         open_queue(&page, name.clone()).await?.pause().await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-paused", "name", &name))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }
 
 pub(super) async fn resume(page: Page, Path(name): Path<QueueName>, Form(form): Form<Back>) -> Response {
-    let became = async {
+    let outcome = async {
         open_queue(&page, name.clone()).await?.resume().await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-resumed", "name", &name))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }
 
 /// The filters of the exhausted items to retry.
@@ -186,14 +186,14 @@ pub(super) struct Matching {
 }
 
 pub(super) async fn retry_exhausted(page: Page, Path(name): Path<QueueName>, Form(form): Form<Matching>) -> Response {
-    let became = async {
+    let outcome = async {
         let key = given(form.key).as_deref().map(Key::new).transpose()?;
         let which = Exhausted { key, error: given(form.error), since: None };
         let retried = open_queue(&page, name.clone()).await?.retry_matching(&which, RETRY_MAX).await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-retried", "count", retried))
     };
-    page.after(form.back.as_deref(), became.await)
+    page.after(form.back.as_deref(), outcome.await)
 }
 
 #[cfg(test)]

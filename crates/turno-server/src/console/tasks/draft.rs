@@ -268,8 +268,8 @@ async fn apply_edit(
 }
 
 /// Redirects to the task, or renders the form again with the error.
-fn answer(page: Page, id: Option<TaskId>, mut sent: Sent, became: Result<TaskId, Wrong>) -> Result<Response, Problem> {
-    match became {
+fn answer(page: Page, id: Option<TaskId>, mut sent: Sent, outcome: Result<TaskId, Wrong>) -> Result<Response, Problem> {
+    match outcome {
         Ok(saved) => {
             let said = page.t(if sent.ready { "task-readied" } else { "draft-saved" });
             let mut answer = page.after(Some(&address(saved)), Ok(said));

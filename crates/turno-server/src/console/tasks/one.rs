@@ -180,8 +180,8 @@ pub(super) struct Back {
 
 /// Marks a draft as ready.
 pub(super) async fn ready(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Back>) -> Response {
-    let became = apply_change(&page, &reader, &id, Action::Ready).await;
-    page.after(form.back.as_deref(), became.map(|()| page.t("task-readied")))
+    let outcome = apply_change(&page, &reader, &id, Action::Ready).await;
+    page.after(form.back.as_deref(), outcome.map(|()| page.t("task-readied")))
 }
 
 /// The fields of a cancellation.
@@ -196,11 +196,11 @@ pub(super) struct Cancel {
 /// Cancels a task.
 pub(super) async fn cancel(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Cancel>) -> Response {
     let keep_applied = form.keep_applied.is_some();
-    let became = match given(form.reason).map(|reason| lease_text("reason", reason, false)).transpose() {
+    let outcome = match given(form.reason).map(|reason| lease_text("reason", reason, false)).transpose() {
         Ok(reason) => apply_change(&page, &reader, &id, Action::Cancel { reason, keep_applied }).await,
         Err(problem) => Err(problem),
     };
-    page.after(form.back.as_deref(), became.map(|()| page.t("task-cancelled")))
+    page.after(form.back.as_deref(), outcome.map(|()| page.t("task-cancelled")))
 }
 
 async fn apply_change(page: &Page, reader: &Reader, id: &str, action: Action) -> Result<(), Problem> {
