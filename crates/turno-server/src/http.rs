@@ -1,5 +1,7 @@
-//! HTTP: the routes around the library. A file under `http/` per noun; what they share is in
-//! `guard` (who may), `extract` (what comes in), `problem` (what goes wrong), `listing` (pages).
+//! The HTTP server: the routes around the library.
+//!
+//! Each noun has a file under `http/`. The shared parts are `guard` (authorization and limits), `access` (the table of
+//! routes), `extract` (request parsing), `problem` (errors) and `listing` (pagination).
 
 mod access;
 mod app;
@@ -70,7 +72,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::console;
 
-/// The routes of the API, with their description.
+/// Returns the API routes with their OpenAPI description.
 fn api() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .merge(health::routes())
@@ -87,13 +89,15 @@ fn api() -> OpenApiRouter<Shared> {
         .merge(sync::routes())
 }
 
-/// What answers: the routes, and before them what every request passes. The latter are plain functions around the router
-/// and not its layers: each of those would cost every request a copy of the route's service and a boxed future.
+/// The service: the layers that every request passes, around the routes.
+///
+/// The layers are plain functions instead of tower layers, because each tower layer would clone the route's service and
+/// box a future for every request.
 #[derive(Clone, Debug)]
 struct Front {
     app: Shared,
     routes: Router,
-    /// For pages of other origins; nothing if none may call.
+    /// Allows pages of other origins to call. `None` if no origin is allowed.
     cors: Option<CorsLayer>,
 }
 
@@ -111,7 +115,7 @@ impl Front {
             None => self.guarded(request).await,
             Some(cors) => {
                 let inner = tower::service_fn(|request| async { Ok::<_, Infallible>(self.guarded(request).await) });
-                // Boxed, so that those without such pages do not carry its size.
+                // Boxed, so that the future stays small for servers without CORS.
                 Box::pin(cors.layer(inner).oneshot(request)).await.unwrap_or_else(|never| match never {})
             }
         }
@@ -140,11 +144,11 @@ async fn unknown(request: Request) -> Problem {
     Problem::new(Code::NotFound).arg("thing", request.uri().path())
 }
 
-/// A form that comes back with what is wrong leaves its address in the browser; whoever reloads that is sent to the page
-/// that the form belongs to.
+/// Answers a method that the path does not have. A GET of a console form's address redirects to the form's page,
+/// because a browser that reloads a form with an error asks for it.
 async fn wrong_method(request: Request) -> Response {
     let reads = request.method() == Method::GET || request.method() == Method::HEAD;
-    if let Some(page) = access::page_of(request.uri().path()).filter(|_| reads) {
+    if let Some(page) = access::page_of_form(request.uri().path()).filter(|_| reads) {
         return Redirect::to(page).into_response();
     }
     Problem::new(Code::MethodNotAllowed)

@@ -1,7 +1,7 @@
-//! Every route, who may call it, and which room it needs: the one table (R1).
+//! The table of routes: who may call each route, and which room it needs (R1).
 //!
-//! The guard asks this table before a handler runs, and `docs/reference/access.md` is written from it. A test compares it
-//! with the routes that are really served, and asks every route as everybody.
+//! The guard looks up every request here before its handler runs. `docs/reference/access.md` is generated from the
+//! table. Tests compare the table with the served routes and call every route in every role.
 
 #[cfg(test)]
 mod page;
@@ -16,22 +16,22 @@ use turno::core::access::Permission::{
 
 use super::room::Room::{self, Free, Kept, Stream, Usual, Waiting};
 
-/// What a route asks of its caller.
+/// What a route requires of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Nothing: anybody may.
-    Nobody,
-    /// To be somebody.
-    Anybody,
-    /// This permission.
+    /// Nothing. The route is public.
+    Nothing,
+    /// A valid token or console session.
+    Token,
+    /// A permission.
     May(Permission),
-    /// `leases.use`, or for the leases of tasks `inventory.manage`.
+    /// `leases.use`, or `inventory.manage` if the resource is a task.
     Lease,
-    /// One of these two: what each entry of a batch needs is asked with the entry.
+    /// `leases.use` or `inventory.manage`. Each entry of a batch is checked on its own.
     SomeLease,
 }
 
-/// One route.
+/// A route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) method: &'static str,
@@ -44,35 +44,35 @@ const fn row(method: &'static str, path: &'static str, needs: Needs, room: Room)
     Row { method, path, needs, room }
 }
 
-use Needs::{Anybody, Lease, May, Nobody, SomeLease};
+use Needs::{Lease, May, Nothing, SomeLease, Token};
 
-/// All of them, by noun.
+/// All routes, grouped by noun.
 pub(crate) const TABLE: &[Row] = &[
-    row("GET", "/", Nobody, Usual),
-    row("GET", "/assets/{file}", Nobody, Free),
-    row("POST", "/console/preferences", Nobody, Free),
-    row("GET", "/tasks", Anybody, Usual),
+    row("GET", "/", Nothing, Usual),
+    row("GET", "/assets/{file}", Nothing, Free),
+    row("POST", "/console/preferences", Nothing, Free),
+    row("GET", "/tasks", Token, Usual),
     row("GET", "/tasks/new", May(InventoryManage), Usual),
-    row("GET", "/tasks/{id}", Anybody, Usual),
+    row("GET", "/tasks/{id}", Token, Usual),
     row("GET", "/tasks/{id}/edit", May(InventoryManage), Usual),
     row("POST", "/console/tasks", May(InventoryManage), Usual),
     row("POST", "/console/tasks/{id}/edit", May(InventoryManage), Usual),
     row("POST", "/console/tasks/{id}/ready", May(InventoryManage), Usual),
     row("POST", "/console/tasks/{id}/cancel", May(InventoryManage), Usual),
-    row("GET", "/leases", Anybody, Usual),
-    row("GET", "/leases/{resource}", Anybody, Usual),
+    row("GET", "/leases", Token, Usual),
+    row("GET", "/leases/{resource}", Token, Usual),
     row("POST", "/console/leases/{resource}/force-release", May(LocksOverride), Usual),
     row("POST", "/console/leases/{resource}/force-claim", May(LocksOverride), Usual),
-    row("GET", "/queues", Anybody, Usual),
-    row("GET", "/queues/{queue}", Anybody, Usual),
-    row("GET", "/queues/{queue}/keys/{key}", Anybody, Usual),
-    row("GET", "/queues/{queue}/items/{id}", Anybody, Usual),
+    row("GET", "/queues", Token, Usual),
+    row("GET", "/queues/{queue}", Token, Usual),
+    row("GET", "/queues/{queue}/keys/{key}", Token, Usual),
+    row("GET", "/queues/{queue}/items/{id}", Token, Usual),
     row("POST", "/console/queues/{queue}/pause", May(QueuesManage), Usual),
     row("POST", "/console/queues/{queue}/resume", May(QueuesManage), Usual),
     row("POST", "/console/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
     row("POST", "/console/queues/{queue}/items/{id}/retry", May(QueuesManage), Usual),
     row("POST", "/console/queues/{queue}/items/{id}/cancel", May(QueuesManage), Usual),
-    row("GET", "/sync", Anybody, Usual),
+    row("GET", "/sync", Token, Usual),
     row("POST", "/console/sync/{name}/resync", May(SyncManage), Usual),
     row("POST", "/console/sync/{name}/resync-all", May(SyncManage), Usual),
     row("GET", "/audit", May(AuditRead), Usual),
@@ -90,23 +90,23 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/console/people/{id}/password", May(UsersManage), Usual),
     row("POST", "/console/people/{id}/token", May(UsersManage), Usual),
     row("POST", "/console/tokens/{id}/revoke", May(UsersManage), Usual),
-    row("GET", "/healthz", Nobody, Free),
-    row("GET", "/readyz", Nobody, Free),
-    row("GET", "/openapi.json", Nobody, Free),
-    row("GET", "/docs", Nobody, Free),
-    row("GET", "/turno.js", Nobody, Free),
-    row("GET", "/turno.d.ts", Nobody, Free),
-    row("GET", "/sign-in", Nobody, Usual),
-    row("POST", "/sign-in", Nobody, Usual),
-    row("POST", "/sign-out", Nobody, Usual),
-    row("GET", "/setup", Nobody, Usual),
-    row("POST", "/setup", Nobody, Usual),
-    row("GET", "/metrics", Anybody, Free),
-    row("GET", "/locks", Anybody, Usual),
+    row("GET", "/healthz", Nothing, Free),
+    row("GET", "/readyz", Nothing, Free),
+    row("GET", "/openapi.json", Nothing, Free),
+    row("GET", "/docs", Nothing, Free),
+    row("GET", "/turno.js", Nothing, Free),
+    row("GET", "/turno.d.ts", Nothing, Free),
+    row("GET", "/sign-in", Nothing, Usual),
+    row("POST", "/sign-in", Nothing, Usual),
+    row("POST", "/sign-out", Nothing, Usual),
+    row("GET", "/setup", Nothing, Usual),
+    row("POST", "/setup", Nothing, Usual),
+    row("GET", "/metrics", Token, Free),
+    row("GET", "/locks", Token, Usual),
     row("POST", "/locks/clear", May(QueuesManage), Usual),
-    row("GET", "/v1/me", Anybody, Usual),
+    row("GET", "/v1/me", Token, Usual),
     row("POST", "/v1/sessions", May(SessionsMint), Usual),
-    row("GET", "/v1/events", Anybody, Stream),
+    row("GET", "/v1/events", Token, Stream),
     row("GET", "/v1/audit", May(AuditRead), Usual),
     row("GET", "/v1/audit/verify", May(AuditRead), Usual),
     row("GET", "/v1/users", May(UsersManage), Usual),
@@ -114,19 +114,19 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/v1/users/{id}", May(UsersManage), Usual),
     row("PATCH", "/v1/users/{id}", May(UsersManage), Usual),
     row("DELETE", "/v1/users/{id}", May(UsersManage), Usual),
-    row("POST", "/v1/me/password", Anybody, Usual),
-    row("GET", "/v1/tokens", Anybody, Usual),
-    row("POST", "/v1/tokens", Anybody, Usual),
-    row("DELETE", "/v1/tokens/{id}", Anybody, Usual),
-    row("GET", "/v1/leases", Anybody, Usual),
+    row("POST", "/v1/me/password", Token, Usual),
+    row("GET", "/v1/tokens", Token, Usual),
+    row("POST", "/v1/tokens", Token, Usual),
+    row("DELETE", "/v1/tokens/{id}", Token, Usual),
+    row("GET", "/v1/leases", Token, Usual),
     row("POST", "/v1/leases/claim", SomeLease, Waiting),
     row("POST", "/v1/leases/heartbeat", SomeLease, Kept),
     row("POST", "/v1/leases/release", SomeLease, Kept),
-    row("GET", "/v1/leases/claim", Anybody, Usual),
-    row("GET", "/v1/leases/heartbeat", Anybody, Usual),
-    row("GET", "/v1/leases/release", Anybody, Usual),
-    row("GET", "/v1/leases/{resource}", Anybody, Usual),
-    row("GET", "/v1/leases/{resource}/history", Anybody, Usual),
+    row("GET", "/v1/leases/claim", Token, Usual),
+    row("GET", "/v1/leases/heartbeat", Token, Usual),
+    row("GET", "/v1/leases/release", Token, Usual),
+    row("GET", "/v1/leases/{resource}", Token, Usual),
+    row("GET", "/v1/leases/{resource}/history", Token, Usual),
     row("POST", "/v1/leases/{resource}/claim", Lease, Waiting),
     row("POST", "/v1/leases/{resource}/heartbeat", Lease, Kept),
     row("POST", "/v1/leases/{resource}/release", Lease, Kept),
@@ -137,10 +137,10 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/leases/{resource}/turn", Lease, Kept),
     row("DELETE", "/v1/leases/{resource}/turn", Lease, Kept),
     row("POST", "/v1/tasks", May(InventoryManage), Usual),
-    row("GET", "/v1/tasks", Anybody, Usual),
-    row("GET", "/v1/tasks/{id}", Anybody, Usual),
+    row("GET", "/v1/tasks", Token, Usual),
+    row("GET", "/v1/tasks/{id}", Token, Usual),
     row("PUT", "/v1/tasks/{id}", May(InventoryManage), Usual),
-    row("GET", "/v1/tasks/{id}/history", Anybody, Usual),
+    row("GET", "/v1/tasks/{id}/history", Token, Usual),
     row("POST", "/v1/tasks/{id}/ready", May(InventoryManage), Usual),
     row("POST", "/v1/tasks/{id}/cancel", May(InventoryManage), Usual),
     row("POST", "/v1/tasks/{id}/claim", May(InventoryManage), Waiting),
@@ -155,15 +155,15 @@ pub(crate) const TABLE: &[Row] = &[
     row("PATCH", "/v1/tasks/{id}/lines/{number}", May(InventoryManage), Usual),
     row("POST", "/v1/tasks/{id}/lines/{number}/validate", May(InventoryManage), Usual),
     row("POST", "/v1/tasks/{id}/finalize", May(InventoryManage), Kept),
-    row("GET", "/v1/stock/{sku}", Anybody, Usual),
-    row("GET", "/v1/queues", Anybody, Usual),
+    row("GET", "/v1/stock/{sku}", Token, Usual),
+    row("GET", "/v1/queues", Token, Usual),
     row("PUT", "/v1/queues/{queue}", May(QueuesManage), Usual),
-    row("GET", "/v1/queues/{queue}", Anybody, Usual),
+    row("GET", "/v1/queues/{queue}", Token, Usual),
     row("POST", "/v1/queues/{queue}/items", May(QueuesProduce), Usual),
-    row("GET", "/v1/queues/{queue}/items", Anybody, Usual),
-    row("GET", "/v1/queues/{queue}/items/{id}", Anybody, Usual),
-    row("GET", "/v1/queues/{queue}/items/{id}/why", Anybody, Usual),
-    row("GET", "/v1/queues/{queue}/keys/{key}/why", Anybody, Usual),
+    row("GET", "/v1/queues/{queue}/items", Token, Usual),
+    row("GET", "/v1/queues/{queue}/items/{id}", Token, Usual),
+    row("GET", "/v1/queues/{queue}/items/{id}/why", Token, Usual),
+    row("GET", "/v1/queues/{queue}/keys/{key}/why", Token, Usual),
     row("POST", "/v1/queues/{queue}/typing", May(QueuesProduce), Usual),
     row("POST", "/v1/queues/{queue}/claim", May(QueuesConsume), Waiting),
     row("POST", "/v1/queues/{queue}/items/{id}/claim", May(QueuesConsume), Usual),
@@ -177,13 +177,14 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/queues/{queue}/resume", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/purge", May(QueuesManage), Usual),
-    row("GET", "/v1/sync/sources", Anybody, Usual),
-    row("GET", "/v1/sync/sources/{name}", Anybody, Usual),
+    row("GET", "/v1/sync/sources", Token, Usual),
+    row("GET", "/v1/sync/sources/{name}", Token, Usual),
     row("POST", "/v1/sync/sources/{name}/resync", May(SyncManage), Usual),
 ];
 
-/// The page to which the address of a form belongs: the same without `/console`, or the nearest one above it.
-pub(super) fn page_of(path: &str) -> Option<&str> {
+/// Returns the console page that a form's address belongs to: the path without `/console`, or its nearest ancestor that
+/// is a page.
+pub(super) fn page_of_form(path: &str) -> Option<&str> {
     let mut page = path.strip_prefix("/console").filter(|rest| rest.starts_with('/'))?;
     while find("GET", page).is_none() {
         page = page.rsplit_once('/').map(|(above, _)| above).filter(|above| !above.is_empty()).unwrap_or("/");
@@ -191,15 +192,15 @@ pub(super) fn page_of(path: &str) -> Option<&str> {
     Some(page)
 }
 
-/// The row of the route that serves a path as it was sent; HEAD is answered as GET is.
+/// Returns the row that matches a path as it was sent. HEAD counts as GET.
 pub(super) fn find(method: &str, path: &str) -> Option<&'static Row> {
-    // The matcher that the router itself is made of, so that both always agree.
+    // The router uses the same matcher, so both resolve a path alike.
     static BY_PATH: LazyLock<matchit::Router<Vec<&Row>>> = LazyLock::new(|| {
         let mut by_path: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         TABLE.iter().for_each(|row| by_path.entry(row.path).or_default().push(row));
         let mut router = matchit::Router::new();
         for (path, rows) in by_path {
-            router.insert(path, rows).expect("no two paths of the table are in each other's way: a test serves them");
+            router.insert(path, rows).expect("no two paths conflict, because the router serves them all");
         }
         router
     });

@@ -1,4 +1,4 @@
-//! What the handlers know.
+//! The state that all handlers share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use crate::passwords::Passwords;
 use crate::texts::Texts;
 use crate::uptime::Uptime;
 
-/// Shared by all handlers.
+/// The state that all handlers share.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) database: Database,
@@ -32,43 +32,42 @@ pub(crate) struct App {
     pub(crate) uptime: Uptime,
     pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
-    /// Memory for bodies that are under way or being answered.
+    /// Memory budgets for request bodies.
     pub(crate) bodies: Bodies,
     pub(crate) passwords: Passwords,
-    /// How often somebody may try to get in.
+    /// Limits for sign-in attempts.
     pub(crate) pace: Pace,
-    /// Pages of these origins may call the API from a browser; none unless the configuration says so.
+    /// Origins whose pages may call the API from a browser. Empty unless configured.
     pub(crate) cors_origins: Vec<String>,
-    /// Calls with an Idempotency-Key that are under way.
+    /// Calls with an `Idempotency-Key` that are in process.
     pub(crate) repeats: Repeats,
-    /// Becomes true when the server was told to stop.
+    /// Becomes true when the server begins to stop.
     pub(crate) stopping: watch::Receiver<bool>,
-    /// What is told about requests.
+    /// Metrics and log lines about requests.
     pub(crate) reports: Reports,
-    /// When the queues were counted for the figures.
+    /// When the queues were last counted for the metrics.
     pub(crate) counting: Counting,
-    /// The queues of the configuration file: their policies are changed there and nowhere else.
+    /// The queues of the configuration file. The API cannot change their policies.
     pub(crate) managed_queues: BTreeSet<QueueName>,
-    /// What is sent to endpoints.
+    /// The endpoints that deliveries are sent to.
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
-    /// Sources of which every key is being sent again.
+    /// The sources with a running resync of all keys.
     pub(crate) resyncs: Mutex<BTreeSet<String>>,
-    /// The settings in force and where each comes from; secrets are masked.
+    /// The settings in force and the origin of each. Secrets are masked.
     pub(crate) settings: Vec<Shown>,
-    /// What the console's charts show.
+    /// Data of the console's charts.
     pub(crate) trend: Trend,
-    /// What the console last saw of all queues.
+    /// The console's cached overview of all queues.
     pub(crate) glance: Glance,
-    /// What people are called on its pages.
+    /// Display names of people, for the console.
     pub(crate) directory: Directory,
-    /// Links that let somebody in as often as they are opened, and whom: a demo's, whose people nobody else is. A server
-    /// has none, and its links are good once.
+    /// Reusable sign-in links, for the demo only: secret → user. A normal server has none, and its links work once.
     pub(crate) open_doors: BTreeMap<String, UserId>,
 }
 
-/// The way handlers get it.
+/// The state as handlers receive it.
 pub(crate) type Shared = Arc<App>;
 
 impl App {
@@ -84,7 +83,7 @@ impl App {
             texts: Texts::load(),
             uptime: Uptime::start(),
             limits,
-            rooms: Rooms::new(RoomLimits::of(limits)),
+            rooms: Rooms::new(RoomLimits::from_limits(limits)),
             bodies: Bodies::default(),
             passwords: Passwords::new(),
             pace: Pace::new(),
@@ -105,7 +104,8 @@ impl App {
         }
     }
 
-    /// The engine as the program itself uses it: everything is allowed. Handlers take the caller's handle instead.
+    /// Returns the library handle of the server itself, which may do everything. Handlers use the caller's handle
+    /// instead.
     pub(crate) fn trusted(&self) -> &Turno {
         &self.database.turno
     }
@@ -114,9 +114,9 @@ impl App {
         *self.stopping.borrow()
     }
 
-    /// Returns once the server was told to stop.
+    /// Waits until the server begins to stop.
     pub(crate) async fn stopped(&self) {
-        // Without a sender the server is gone altogether.
+        // A closed channel means that the server is gone.
         let _ = self.stopping.clone().wait_for(|stopping| *stopping).await;
     }
 }

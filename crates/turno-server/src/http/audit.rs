@@ -1,4 +1,4 @@
-//! Who did what to what, and why.
+//! The audit over HTTP.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -19,24 +19,25 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(audit_list)).routes(routes!(audit_verify))
 }
 
-/// One entry of the audit.
+/// An entry of the audit.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct EntryView {
-    /// Its number, from 1 without gaps.
+    /// The entry's number, from 1 without gaps.
     n: i64,
+    /// When it happened.
     at: Stamp,
-    /// Whose action it was.
+    /// The user who acted.
     actor: String,
-    /// The account that spoke for them, if it was not themselves.
+    /// The account that acted for the user. Null if the user acted.
     via: Option<String>,
-    /// What, as a stable word.
+    /// The action, as a stable name.
     action: String,
-    /// To what.
+    /// What the action changed.
     resource: String,
-    /// How and why.
+    /// Details and reason.
     #[schema(value_type = Object)]
     detail: Box<RawValue>,
-    /// Covers this entry and all before it.
+    /// A hash of this entry and all before it.
     hash: String,
 }
 
@@ -49,33 +50,33 @@ impl From<Entry> for EntryView {
             via: entry.actor.via.as_ref().map(ToString::to_string),
             action: entry.action,
             resource: entry.resource,
-            // Somebody with access to the database may have written anything there: then it is shown as nothing, and
-            // the chain tells.
+            // A person with access to the database may have changed the text to something that is not JSON. Then null
+            // is shown, and the verification fails.
             detail: RawValue::from_string(entry.detail).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             hash: entry.hash.to_string(),
         }
     }
 }
 
-/// Which entries.
+/// Filters and page of the audit.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EntriesQuery {
-    /// Only this action, say `lock_force_claim`.
+    /// Only this action, for example `lock_force_claim`.
     action: Option<String>,
-    /// Only by this user, or by somebody for whom they spoke.
+    /// Only entries of this user, or of users that this account acted for.
     actor: Option<String>,
-    /// Only about this.
+    /// Only entries about this resource.
     resource: Option<String>,
-    /// Items per page, 1 to 1000 [default: 50].
+    /// Number of entries per page, 1 to 1000. Default: 50.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// The audit, newest first.
+/// Lists audit entries, newest first.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", params(EntriesQuery), responses((status = 200, body = Page<EntryView>)))]
 async fn audit_list(caller: Caller, Query(query): Query<EntriesQuery>) -> Result<Json<Page<EntryView>>, Problem> {
     let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
@@ -91,29 +92,30 @@ async fn audit_list(caller: Caller, Query(query): Query<EntriesQuery>) -> Result
     Ok(Json(wanted.page(entries, |entry| entry.n.to_string()).map(Into::into)))
 }
 
-/// Against what to verify.
+/// What to compare with.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct VerifyQuery {
-    /// A head that was kept elsewhere: shows whether anything up to it was rewritten since.
+    /// A `head` that you stored elsewhere. The check shows whether any entry up to it has changed since.
     head: Option<String>,
 }
 
-/// Whether the chain is whole.
+/// The result of a verification.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Verified {
+    /// True if the chain is intact.
     ok: bool,
-    /// How many entries were followed.
+    /// The number of verified entries.
     entries: i64,
-    /// The end of the chain, to be kept elsewhere; null if the chain is broken.
+    /// The end of the chain. Store it elsewhere for later checks. Null if the chain is broken.
     head: Option<String>,
-    /// What is wrong, if something is.
+    /// What is wrong. Omitted if the chain is intact.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<String>,
 }
 
-/// Follows the chain of the audit from its first entry.
+/// Verifies the hash chain of the audit from its first entry.
 #[utoipa::path(get, path = "/v1/audit/verify", tag = "audit", params(VerifyQuery), responses((status = 200, body = Verified)))]
 async fn audit_verify(caller: Caller, Query(query): Query<VerifyQuery>) -> Result<Json<Verified>, Problem> {
     let kept = query.head.map(|head| head.parse::<Head>()).transpose();

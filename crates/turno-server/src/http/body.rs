@@ -1,12 +1,12 @@
-//! Bodies on their way in: a request enters its room only once its body is there (R5).
+//! Reading request bodies: a request enters its room only once its body is complete (R5).
 //!
-//! A half-sent body costs its sender a connection and costs nobody else a place. Its size and its time are bounded, and so
-//! is the memory of all bodies together and of one caller's. Heartbeats, releases and settlements have memory of their
-//! own, and so do callers who have not signed in. A body of up to 4 KiB needs no memory from any budget: it costs no more
-//! than its connection, so an ordinary heartbeat, claim or sign-in never waits for other bodies.
+//! A half-sent body occupies a connection but no place in a room. Its size and its time are bounded, and so is the
+//! memory of all bodies together and of each caller's. Heartbeats, releases and settlements have a budget of their own,
+//! and so do callers who have not signed in. A body of up to 4 KiB needs no budget: it costs no more than its
+//! connection, so an ordinary heartbeat, claim or sign-in never waits for other bodies.
 //!
-//! A request that is refused is still read to its end, within bounds, because many clients send everything before they
-//! read the answer.
+//! A refused request is still read to its end, within bounds, because many clients send everything before they read the
+//! answer.
 
 mod budget;
 mod unread;
@@ -35,28 +35,28 @@ const MIB: usize = 1 << 20;
 
 /// A body of this size costs no more than the buffers of its connection.
 const SMALL_MAX: usize = 4 * KIB;
-/// The largest body without signing in: a form with a name, a password and an address.
+/// The largest body of a public route: a form with a name, a password and an address.
 const PUBLIC_MAX: usize = 16 * KIB;
-/// The largest heartbeat, release or settlement that has memory of its own: a thousand entries. A larger one, as of long
-/// error texts, uses the memory of other requests.
+/// The largest heartbeat, release or settlement that uses its own budget: about a thousand entries. A larger one, for
+/// example with long error texts, uses the budget of other requests.
 const KEPT_MAX: usize = 512 * KIB;
 /// The largest body that is read.
 const BODY_MAX: usize = 8 * MIB;
-/// So much of a refused body is still read.
+/// How many bytes of a refused body are still read.
 const DISCARDED_MAX: usize = 64 * MIB;
-/// For so long a refused body is still read.
+/// How long a refused body is still read.
 const DISCARDED_TIME: Duration = Duration::from_secs(30);
-/// A body earns a second with every so many bytes.
+/// Every this many bytes extend a body's deadline by one second.
 const BYTES_PER_SECOND: u64 = 128 << 10;
 
-/// The bodies of one server that are under way or being answered.
+/// The memory budgets for the request bodies of one server.
 #[derive(Debug)]
 pub(crate) struct Bodies {
     usual: Budget,
     kept: Budget,
     public: Budget,
     unread: Unread,
-    /// How long a body may take before it has earned any time, and how long it may wait for memory.
+    /// The initial deadline of a body, and the longest wait for memory.
     time: Duration,
 }
 
@@ -73,14 +73,14 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// The bytes that are reserved, by the name of their budget.
+    /// Returns the reserved bytes of each budget.
     pub(crate) fn reserved(&self) -> [(&'static str, usize); 3] {
         [("usual", &self.usual), ("kept", &self.kept), ("public", &self.public)]
             .map(|(name, budget)| (name, budget.reserved()))
     }
 }
 
-/// Where the memory for a body comes from, by its size.
+/// The budget that a body's memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
     Connection,
@@ -89,10 +89,10 @@ enum Memory {
     Usual,
 }
 
-/// The bounds of a route's bodies and where the memory up to each comes from, the smallest first.
+/// Returns the size levels of a route's bodies and the budget of each, smallest first.
 fn levels(row: &Row) -> &'static [(usize, Memory)] {
     match row {
-        Row { needs: Needs::Nobody, .. } => &[(SMALL_MAX, Memory::Connection), (PUBLIC_MAX, Memory::Public)],
+        Row { needs: Needs::Nothing, .. } => &[(SMALL_MAX, Memory::Connection), (PUBLIC_MAX, Memory::Public)],
         Row { room: Room::Kept, .. } => {
             &[(SMALL_MAX, Memory::Connection), (KEPT_MAX, Memory::Kept), (BODY_MAX, Memory::Usual)]
         }
@@ -100,9 +100,9 @@ fn levels(row: &Row) -> &'static [(usize, Memory)] {
     }
 }
 
-/// Reads the body of a request and puts it back whole. A body that no route takes is read and dropped.
+/// Reads the body of a request and puts it back as a whole. If no route matches, reads and drops it.
 ///
-/// Returns the memory that the body holds; keep it until the request is answered.
+/// Returns the memory reserved for the body. Keep it until the request is answered.
 pub(super) async fn receive(app: &App, row: Option<&Row>, request: &mut Request) -> Result<Option<Reserved>, Problem> {
     if request.body().is_end_stream() {
         return Ok(None);
@@ -114,7 +114,7 @@ pub(super) async fn receive(app: &App, row: Option<&Row>, request: &mut Request)
         incoming.discard().await;
         return Ok(None);
     };
-    let read = if row.needs == Needs::Nobody {
+    let read = if row.needs == Needs::Nothing {
         incoming.read_unknown(app, row, request).await
     } else {
         incoming.read(app, row, request).await
@@ -134,18 +134,18 @@ pub(super) async fn receive(app: &App, row: Option<&Row>, request: &mut Request)
 /// A body that is being read.
 struct Incoming {
     body: Body,
-    /// The client waits for the server to ask for the body, and has not sent it yet.
+    /// The client waits for `100 Continue` before it sends the body.
     expects: bool,
-    /// The server has asked for the body.
+    /// The server has begun to read the body.
     begun: bool,
-    /// Nothing more is worth reading: all is there, or the rest did not come in time.
+    /// Nothing is left to read: the body is complete, broken off or too slow.
     over: bool,
     deadline: Option<Pin<Box<Sleep>>>,
     time: Duration,
 }
 
 impl Incoming {
-    /// Reads the body of a caller who need not sign in, unless newer ones of the same source end it.
+    /// Reads the body of an unauthenticated caller. If the same source starts too many newer ones, this read ends.
     async fn read_unknown(
         &mut self,
         app: &App,
@@ -179,7 +179,7 @@ impl Incoming {
             let size = gathered.len().saturating_add(data.len());
             if size > held.room {
                 held.grow(app, request, size, declared).await?;
-                // The wait for memory was no fault of the client.
+                // The wait for memory is not the client's fault, so the deadline starts again.
                 self.deadline = None;
             }
             if gathered.is_empty() {
@@ -197,7 +197,7 @@ impl Incoming {
         Ok((whole, held.memory))
     }
 
-    /// Returns the next piece, or `None` at the end. Refuses a body that is slower than its time.
+    /// Returns the next chunk, or `None` at the end. Refuses a body that misses its deadline.
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         self.begun = true;
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.time)));
@@ -219,7 +219,7 @@ impl Incoming {
                     }
                     return Ok(Some(data));
                 }
-                // Trailers say nothing that is asked for.
+                // Trailers are ignored.
                 Some(Ok(Err(_))) => {}
                 Some(Err(_)) => {
                     self.over = true;
@@ -230,8 +230,8 @@ impl Incoming {
         }
     }
 
-    /// Reads and drops the rest of a refused body, so that a client that sends first sees the answer. A client that waits
-    /// to be asked has sent nothing, and is not asked.
+    /// Reads and drops the rest of a refused body, so that a client that sends everything first sees the answer. A
+    /// client that waits for `100 Continue` has sent nothing, so nothing is read.
     async fn discard(&mut self) {
         if self.over || self.expects && !self.begun {
             return;
@@ -250,7 +250,7 @@ impl Incoming {
     }
 }
 
-/// The time that so many bytes earn.
+/// Returns how much time this many bytes add to the deadline.
 fn earned(bytes: usize) -> Duration {
     Duration::from_micros((bytes as u64).saturating_mul(1_000_000) / BYTES_PER_SECOND)
 }
@@ -260,14 +260,14 @@ struct Held<'a> {
     row: &'a Row,
     /// How many bytes fit.
     room: usize,
-    /// Who sends it; known once it needs memory of a budget.
+    /// The sender. Known once the body needs memory from a budget.
     caller: Option<CallerId>,
     memory: Option<Reserved>,
 }
 
 impl Held<'_> {
-    /// Makes room for this many bytes, or for all that were declared; a body of unknown length gets the most of its level,
-    /// so that bodies never wait for each other half-read. What is refused for its caller is refused before its size.
+    /// Reserves memory for this many bytes, or for the declared length. A body of unknown length reserves its whole
+    /// level, because bodies that wait for each other half-read could deadlock. Checks the caller before the size.
     async fn grow(
         &mut self,
         app: &App,
@@ -300,8 +300,8 @@ impl Held<'_> {
 }
 
 fn too_large(max: usize) -> Problem {
-    let shown = if max >= MIB { format!("{} MiB", max / MIB) } else { format!("{} KiB", max / KIB) };
-    Problem::new(Code::TooLarge).arg("max", shown).with("max_bytes", max)
+    let limit = if max >= MIB { format!("{} MiB", max / MIB) } else { format!("{} KiB", max / KIB) };
+    Problem::new(Code::TooLarge).arg("max", limit).with("max_bytes", max)
 }
 
 #[cfg(test)]

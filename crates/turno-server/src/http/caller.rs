@@ -1,4 +1,4 @@
-//! Who calls: a bearer token, or the console's cookie, and in whose name.
+//! Identifies the caller by bearer token or console cookie, and the user that a backend acts for.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -14,17 +14,17 @@ use super::problem::{Code, Problem};
 use super::server::Peer;
 use super::sign_in;
 
-/// The console's cookie.
+/// The name of the console's session cookie.
 pub(crate) const COOKIE: &str = "turno_session";
-/// In whose name a backend calls.
+/// The header with the user that a backend acts for.
 pub(crate) const ACTOR: &str = "turno-actor";
 
-/// Somebody who was let in, as the handle that acts for them.
+/// An authenticated caller, as the library handle that acts for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller(pub(crate) Turno);
 
 impl Caller {
-    /// The caller as whoever holds something.
+    /// Returns the caller as a lease holder.
     pub(crate) fn holder(&self, instance: Option<Instance>) -> Holder {
         self.0.holder(instance)
     }
@@ -34,23 +34,23 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // The guard has put it there before any handler runs; a public route has none.
+        // The guard sets the caller before any handler runs. On a public route there is none.
         parts.extensions.get::<Caller>().cloned().ok_or_else(|| Problem::new(Code::Unauthenticated))
     }
 }
 
-/// A caller as limits count callers, so that one of them leaves room for the others.
+/// Identifies a caller for limits, so that one caller cannot use up the capacity of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CallerId {
-    /// An account, or the user for whom the account `via` acts. All sessions of a user are one caller.
+    /// An account, or the user for whom the account `via` acts. All sessions of a user count as one caller.
     User { user: UserId, via: Option<UserId> },
-    /// A source address, before it is known who calls.
+    /// A source address, used before the caller is authenticated.
     Source(IpAddr),
 }
 
 impl CallerId {
-    /// Returns the user whom the guard has identified, or else the source.
-    pub(super) fn of(request: &Request) -> CallerId {
+    /// Returns the authenticated user, or the source address if there is none.
+    pub(super) fn from_request(request: &Request) -> CallerId {
         let principal = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
         match principal {
             Some(principal) => CallerId::User { user: principal.user.clone(), via: principal.via.clone() },
@@ -58,14 +58,15 @@ impl CallerId {
         }
     }
 
-    /// Returns the source address as limits count it. A request without a connection, as in tests, has none.
+    /// Returns the source address that limits count. A request without a connection, as in tests, counts as
+    /// unspecified.
     pub(super) fn source(request: &Request) -> IpAddr {
         let peer = request.extensions().get::<Peer>();
-        peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(address)| sign_in::place(address.ip()))
+        peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(address)| sign_in::limit_key(address.ip()))
     }
 }
 
-/// Lets somebody in, or not.
+/// Authenticates the caller. Fails if the credentials are missing or invalid, or if a cookie comes from another site.
 pub(crate) async fn identify(app: &App, method: &Method, headers: &HeaderMap) -> Result<Caller, Problem> {
     let turno = match bearer(headers)? {
         Some(secret) => app.trusted().authenticate(secret).await?,
@@ -89,7 +90,7 @@ pub(crate) async fn identify(app: &App, method: &Method, headers: &HeaderMap) ->
     }
 }
 
-/// The token of `Authorization: Bearer TOKEN`; another scheme is nobody whom we know.
+/// Returns the token of `Authorization: Bearer TOKEN`. Any other scheme is refused.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);
@@ -108,8 +109,10 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str
     })
 }
 
-/// Whether a request that changes something comes from our own pages: a cookie travels along with everybody's. Browsers
-/// say so themselves; one that says neither where it comes from nor how is not let change anything by cookie.
+/// Returns whether a request comes from one of our own pages.
+///
+/// A browser attaches the cookie to requests from any site, so a change by cookie needs this check. Browsers send
+/// `Sec-Fetch-Site` or `Origin`. A request with neither is refused.
 pub(super) fn same_site(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("sec-fetch-site") {
@@ -121,8 +124,8 @@ pub(super) fn same_site(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Refuses a form that another site's page sends on somebody's behalf, for calls that need no cookie: it would sign
-/// people in as somebody else without their noticing. A program, which is no browser, says nothing of the kind.
+/// Refuses a form that a page of another site submits, for routes that need no cookie. Otherwise such a page could sign
+/// a person in as another user unnoticed. Programs other than browsers send neither header and are allowed.
 pub(crate) fn not_foreign(headers: &HeaderMap) -> Result<(), Problem> {
     let silent = !headers.contains_key("sec-fetch-site") && !headers.contains_key(header::ORIGIN);
     if silent || same_site(headers) { Ok(()) } else { Err(Problem::new(Code::CrossSite)) }
@@ -134,11 +137,14 @@ mod tests {
     use axum::http::HeaderValue;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value))).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().expect("a valid header name"), HeaderValue::from_static(value)))
+            .collect()
     }
 
     #[test]
-    fn only_our_own_pages_change_something_by_cookie() {
+    fn change_by_cookie_from_another_site_is_refused() {
         for ours in
             [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://t.example"), ("host", "t.example")]]
         {
@@ -156,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_may_sign_in_and_another_sites_page_may_not() {
+    fn sign_in_from_another_site_is_refused() {
         for ours in [&[][..], &[("sec-fetch-site", "none")], &[("origin", "https://t.example"), ("host", "t.example")]]
         {
             assert!(not_foreign(&headers(ours)).is_ok(), "{ours:?}");
@@ -167,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_is_found_among_other_cookies() {
+    fn session_cookie_is_found_among_others() {
         assert_eq!(cookie(&headers(&[("cookie", "a=b; turno_session=s; c=d")]), COOKIE), Some("s"));
         assert_eq!(cookie(&headers(&[("cookie", "xturno_session=s")]), COOKIE), None);
     }

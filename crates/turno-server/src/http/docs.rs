@@ -1,6 +1,8 @@
-//! `GET /docs`: the API for people, written from the OpenAPI document, and what every problem code means.
+//! `GET /docs`: the API reference as a page, generated from the OpenAPI document, with the meaning of every problem
+//! code.
 //!
-//! One page per language, made when the server starts. No script, nothing from elsewhere, no style in the page.
+//! There is one page per language, rendered when the server starts. The pages have no scripts, no inline styles and no
+//! external resources.
 
 mod operation;
 mod schema;
@@ -25,12 +27,12 @@ use crate::texts::{Language, Texts};
 use operation::Operation;
 use texts::Words;
 
-/// The page is no part of the API that it describes.
+/// Returns no routes, because the page is not a part of the API that it describes.
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
 }
 
-/// The page itself.
+/// Returns the route of the page.
 pub(super) fn pages(document: &Value, texts: &Texts) -> Router<Shared> {
     let page = |language| -> Arc<str> { render(document, texts, language).into() };
     let (spanish, english) = (page(Language::Spanish), page(Language::English));
@@ -49,7 +51,7 @@ pub(super) fn pages(document: &Value, texts: &Texts) -> Router<Shared> {
     Router::new().route("/docs", get(answer))
 }
 
-/// The operations by tag, in the order of their paths.
+/// Groups the operations by tag, in the order of their paths.
 fn by_tag(document: &Value) -> BTreeMap<&str, Vec<Operation<'_>>> {
     let mut tags: BTreeMap<&str, Vec<Operation<'_>>> = BTreeMap::new();
     let paths = document["paths"].as_object().into_iter().flatten();
@@ -63,7 +65,7 @@ fn by_tag(document: &Value) -> BTreeMap<&str, Vec<Operation<'_>>> {
 }
 
 fn render(document: &Value, texts: &Texts, language: Language) -> String {
-    let words = texts::of(language);
+    let words = texts::words(language);
     let tags = by_tag(document);
     let mut page = head(words, language);
     page.push_str(&contents(words, &tags));
@@ -104,8 +106,8 @@ fn contents(words: &Words, tags: &BTreeMap<&str, Vec<Operation<'_>>>) -> String 
         list.push_str("</ul></li>");
     }
     let _ = write!(list, "<li><a href=\"#problems\">{}</a></li>", escaped(words.problems));
-    // Open on a wide screen is the style's doing; on a telephone it would push the page away.
-    // It scrolls by itself there, so that a keyboard must be able to get to it.
+    // A stylesheet opens the list on a wide screen; on a telephone it would push the content down. The list scrolls, so
+    // it must be reachable by keyboard.
     let title = escaped(words.contents);
     format!(
         "<nav tabindex=\"0\" aria-label=\"{title}\"><details><summary>{title}</summary><ul>{list}</ul></details></nav>"
@@ -118,14 +120,15 @@ fn introduction(words: &Words) -> String {
     format!("<section><h2>{}</h2><ul>{sentences}</ul></section>", escaped(words.first))
 }
 
-/// Every code with its status and its meaning; problems lead here by their `type`.
+/// Renders every code with its status and meaning. The `type` of a problem links here.
 fn problems(words: &Words, texts: &Texts, language: Language) -> String {
     let mut rows = String::new();
     let none = FluentArgs::new();
     for code in Code::ALL {
         let name = code.as_str();
-        let say = |id: String| texts.find(language, &id, &none).map(|text| placeholders(&text)).unwrap_or_default();
-        let (title, detail) = (say(format!("problem-{name}.title")), say(format!("problem-{name}")));
+        let translate =
+            |id: String| texts.find(language, &id, &none).map(|text| placeholders(&text)).unwrap_or_default();
+        let (title, detail) = (translate(format!("problem-{name}.title")), translate(format!("problem-{name}")));
         let _ = write!(
             rows,
             "<div id=\"problem-{name}\" class=\"problem\"><dt><code>{name}</code> <span>{status}</span></dt>\
@@ -142,7 +145,7 @@ fn problems(words: &Words, texts: &Texts, language: Language) -> String {
     )
 }
 
-/// What a sentence would name, shown as such.
+/// Renders the placeholders of a text as ‹name›.
 fn placeholders(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -165,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_and_every_code_is_on_the_page_in_both_languages() {
+    fn page_has_every_operation_and_code_in_both_languages() {
         let (_, generated) = api().split_for_parts();
         let document = openapi::document(generated);
         for language in [Language::Spanish, Language::English] {
             let page = page(language);
-            for (path, methods) in document["paths"].as_object().expect("there are paths") {
-                for operation in methods.as_object().expect("there are methods").values() {
-                    let id = operation["operationId"].as_str().expect("it has an id");
+            for (path, methods) in document["paths"].as_object().expect("the document has paths") {
+                for operation in methods.as_object().expect("the path has methods").values() {
+                    let id = operation["operationId"].as_str().expect("the operation has an id");
                     assert!(page.contains(&format!("<article id=\"{id}\"")), "{id} in {language:?}");
                 }
                 assert!(page.contains(&escaped(path)), "{path} in {language:?}");
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_neither_scripts_nor_styles_of_its_own_nor_anything_from_elsewhere() {
+    fn page_has_no_scripts_inline_styles_or_external_resources() {
         for language in [Language::Spanish, Language::English] {
             let page = page(language);
             for foreign in ["<script", "<style", " style=", " onclick=", "src=\"http", "href=\"http", "url("] {
@@ -194,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn headings_speak_the_readers_language() {
+    fn headings_are_translated() {
         assert!(page(Language::Spanish).contains("Quién puede") && page(Language::English).contains("Who may"));
     }
 
     #[test]
-    fn names_that_a_sentence_would_carry_are_shown_as_such() {
+    fn placeholders_are_rendered_as_names() {
         assert_eq!(placeholders("No hay {$thing} de {$user}."), "No hay ‹thing› de ‹user›.");
         assert_eq!(placeholders("sin nombres"), "sin nombres");
     }

@@ -1,7 +1,7 @@
-//! Live events as Server-Sent Events: everything that was committed, in order, resumable.
+//! Live events as Server-Sent Events: all committed events in order, resumable.
 //!
-//! A stream belongs to whoever opened it: when their token dies, so does the stream, at the latest with the next comment.
-//! A slow reader costs one page of events and delays nobody, because nothing is taken before it is asked for.
+//! A stream ends when the token that opened it becomes invalid, at the latest with the next comment. A slow reader
+//! holds one page of events and delays no other, because events are read only when the client can take them.
 
 mod frame;
 mod stream;
@@ -21,40 +21,40 @@ use utoipa_axum::routes;
 use super::app::Shared;
 use super::caller::Caller;
 use super::extract::Query;
-use super::guard::Place;
+use super::guard::RoomPlace;
 use super::problem::{Code, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(events_get))
 }
 
-/// What to listen to.
+/// What to subscribe to.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EventsQuery {
-    /// Some of `leases`, `tasks`, `queues`, `sync`, `audit`, separated by commas [default: all that one may see].
+    /// A comma-separated list of `leases`, `tasks`, `queues`, `sync`, `audit`. Default: all that the caller may see.
     #[param(example = "leases,tasks")]
     topics: Option<String>,
-    /// Go on behind this position, for those who cannot send the header `Last-Event-ID`.
+    /// The position to resume after, for clients that cannot send the header `Last-Event-ID`.
     last_event_id: Option<String>,
 }
 
-/// Tells what happens from now on, or from where one left off.
+/// Streams events from now on, or after a position.
 ///
-/// Each event has `id:` (its position), `event:` (its name) and `data:`. `reset` means that events were left out: read
-/// anew what you show. `bye` means that the stream ends here.
+/// Each event has `id:` (its position), `event:` (its name) and `data:`. `reset` means that events were omitted: reload
+/// your state. `bye` means that the stream ends.
 #[utoipa::path(
     get,
     path = "/v1/events",
     tag = "events",
-    params(EventsQuery, ("Last-Event-ID" = Option<String>, Header, description = "Go on behind this position.")),
+    params(EventsQuery, ("Last-Event-ID" = Option<String>, Header, description = "The position to resume after.")),
     responses((status = 200, content_type = "text/event-stream", body = frame::Data))
 )]
 async fn events_get(
     State(app): State<Shared>,
     caller: Caller,
-    place: Option<Extension<Place>>,
+    place: Option<Extension<RoomPlace>>,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -65,8 +65,8 @@ async fn events_get(
     if query.topics.is_some() && topics.contains(Topic::Audit) {
         caller.0.require(Permission::AuditRead).await?;
     }
-    let said = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
-    let resume = resume(said.or(query.last_event_id.as_deref()));
+    let text = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
+    let resume = resume(text.or(query.last_event_id.as_deref()));
     let subscription = caller.0.subscribe(topics, resume).await?;
     let resources = caller.0.principal().map_or_else(Vec::new, |me| me.resources.clone());
     let stream =
@@ -74,7 +74,7 @@ async fn events_get(
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
-        // Proxies that gather an answer before they pass it on would make live events late ones.
+        // A proxy that buffers the answer would delay the events.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     Ok((headers, Body::from_stream(stream.chunks())))
@@ -88,14 +88,14 @@ fn topics(text: Option<&str>) -> Result<Topics, Problem> {
     text.split(',').map(|topic| topic.trim().parse::<Topic>().map_err(unknown)).collect()
 }
 
-/// Where to go on. What is no position of ours is answered as one that is gone: a browser sends it again and again, and
-/// only `reset` helps it on.
-fn resume(said: Option<&str>) -> Option<Position> {
-    let said = said.map(str::trim).filter(|said| !said.is_empty())?;
-    Some(said.parse().map_or(GONE, Position))
+/// Returns the position to resume after. Text that is not a position counts as a position that is no longer kept, so
+/// that the client gets `reset`. Otherwise a browser would send the same text forever.
+fn resume(text: Option<&str>) -> Option<Position> {
+    let text = text.map(str::trim).filter(|text| !text.is_empty())?;
+    Some(text.parse().map_or(GONE, Position))
 }
 
-/// Behind every position that there can be.
+/// Greater than every real position.
 const GONE: Position = Position(i64::MAX);
 
 #[cfg(test)]
@@ -106,35 +106,35 @@ mod tests {
     use crate::http::testing::Bench;
 
     #[test]
-    fn topics_are_listed_by_name_and_none_means_all() {
+    fn topics_are_parsed_and_default_to_all() {
         assert_eq!(topics(None).ok(), Some(Topics::ALL));
         let some: Topics = [Topic::Leases, Topic::Audit].into_iter().collect();
         assert_eq!(topics(Some("leases, audit")).ok(), Some(some));
         for bad in ["", "lease", "leases,", "*"] {
-            assert_eq!(topics(Some(bad)).expect_err("no topic").code(), Code::BadQuery, "{bad}");
+            assert_eq!(topics(Some(bad)).expect_err("not a topic").code(), Code::BadQuery, "{bad}");
         }
     }
 
     #[tokio::test]
-    async fn a_stream_keeps_its_place_until_it_ends() {
-        let one = RoomLimits { streams: 1, ..RoomLimits::of(Limits::default()) };
+    async fn stream_keeps_its_room_place_until_it_ends() {
+        let one = RoomLimits { streams: 1, ..RoomLimits::from_limits(Limits::default()) };
         let bench = Bench::with(|app| app.rooms = Rooms::new(one)).await;
-        let person = turno::NewPerson::new("ana", "Ana", turno::Role::Viewer).expect("a name");
-        bench.app.trusted().add_person(person).await.expect("added");
-        let token = turno::NewToken::of("ana").expect("a name");
-        let (_, secret) = bench.app.trusted().create_token(token).await.expect("made");
+        let person = turno::NewPerson::new("ana", "Ana", turno::Role::Viewer).expect("a valid id");
+        bench.app.trusted().add_person(person).await.expect("the person is added");
+        let token = turno::NewToken::of("ana").expect("a valid id");
+        let (_, secret) = bench.app.trusted().create_token(token).await.expect("the token is created");
         let bearer = format!("Bearer {secret}");
         let headers = [("authorization", bearer.as_str())];
         let listen = || bench.call("GET", "/v1/events", &headers);
         let first = listen().await;
         assert_eq!(first.status(), 200);
-        assert_eq!(listen().await.status(), 503, "there is room for one");
+        assert_eq!(listen().await.status(), 503, "the room has one place");
         drop(first);
         assert_eq!(listen().await.status(), 200);
     }
 
     #[test]
-    fn what_is_no_position_is_one_that_is_gone() {
+    fn invalid_position_counts_as_no_longer_kept() {
         assert_eq!((resume(None), resume(Some(" "))), (None, None));
         assert_eq!((resume(Some("17")), resume(Some("x17"))), (Some(Position(17)), Some(GONE)));
     }

@@ -1,6 +1,6 @@
-//! Bodies, paths and queries, read strictly: what is not understood is refused with its name, and nothing is changed.
+//! Strict extraction of bodies, paths and queries: an unknown or bad field is refused by name, and nothing changes.
 //!
-//! They carry the names of axum's own, so that the OpenAPI document is generated from the handlers' arguments.
+//! The types have the names of axum's own, because utoipa recognises the handlers' arguments by them.
 
 mod objects;
 
@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::problem::{Code, Problem};
 use objects::Objects;
 
-/// A JSON body, in or out.
+/// A JSON body of a request or an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
@@ -39,12 +39,12 @@ pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
     Ok(whole.to_bytes())
 }
 
-/// An absent body is as good as an empty object: what must be there is then named as missing.
+/// Parses a body. An absent body counts as an empty object, so that a missing field is reported by name.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let read = T::deserialize(Objects(&mut reader)).and_then(|body| reader.end().map(|()| body));
-    // Which field it was costs a slower way of reading, taken only once it is known that one is wrong.
+    // Finding the bad field needs a slower parser, so it runs only after an error.
     read.map_err(|_| {
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         match serde_path_to_error::deserialize::<_, T>(Objects(&mut reader)) {
@@ -59,22 +59,22 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let cause = error.inner();
-    // The reader also speaks of syntax where a word of a list was expected and something else stood.
+    // The parser also reports a syntax error if an enum has the wrong JSON type. The body is still valid JSON then.
     let sound = || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
     if (cause.is_syntax() || cause.is_eof() || cause.is_io()) && !sound() {
         return Problem::new(Code::BadBody).cause(cause);
     }
-    let said = without_types(&cause.to_string());
+    let text = without_types(&cause.to_string());
     let path = error.path().to_string();
     let within = if path == "." { "" } else { path.as_str() };
-    // A missing or unknown field is named in the sentence, not in the path to it.
+    // For a missing or unknown field, the message names the field and the path does not.
     let named =
-        said.split('`').nth(1).filter(|_| said.starts_with("missing field") || said.starts_with("unknown field"));
-    let missing = said.starts_with("missing field");
+        text.split('`').nth(1).filter(|_| text.starts_with("missing field") || text.starts_with("unknown field"));
+    let missing = text.starts_with("missing field");
     let field = match (within, named) {
         ("", Some(named)) => named.to_owned(),
         (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
-        ("", None) => return Problem::new(Code::BadBody).cause(said),
+        ("", None) => return Problem::new(Code::BadBody).cause(text),
         (within, _) => within.to_owned(),
     };
     let fault = match named {
@@ -82,19 +82,19 @@ fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Erro
         Some(_) => "unknown",
         None => "other",
     };
-    // The field is named; where it stands in the text helps nobody besides.
-    let said = said.rfind(" at line ").map_or(said.as_str(), |end| &said[..end]);
-    Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(said)
+    // The field is named, so the position in the text is cut.
+    let text = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
+    Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(text)
 }
 
-/// Without the names that our types happen to have: to whoever sends JSON they are objects.
-pub(crate) fn without_types(said: &str) -> String {
-    let Some((before, after)) = said.split_once("expected struct ") else { return said.to_owned() };
-    let rest = after.trim_start_matches(|one: char| one.is_alphanumeric() || one == '_');
+/// Removes names of Rust types from a message. A client that sends JSON knows them as objects.
+pub(crate) fn without_types(text: &str) -> String {
+    let Some((before, after)) = text.split_once("expected struct ") else { return text.to_owned() };
+    let rest = after.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
     format!("{before}expected an object{rest}")
 }
 
-/// The parts of a path; what is malformed names nothing that exists.
+/// The parameters of a path. A malformed path is not found.
 #[derive(Clone, Debug)]
 pub(crate) struct Path<T>(pub(crate) T);
 
@@ -109,7 +109,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// What follows the question mark.
+/// The query string.
 #[derive(Clone, Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
@@ -120,17 +120,17 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(axum::extract::Query(value)) => Ok(Query(value)),
             Err(rejection) => {
-                let said =
+                let text =
                     std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
-                // `limit: invalid digit …`, or "unknown field `limt`, …".
-                let named = said.split('`').nth(1).filter(|_| said.contains("field `"));
-                let named = named.or_else(|| said.split_once(':').map(|(name, _)| name));
+                // The text is like `limit: invalid digit …`, or like "unknown field `limt`, …".
+                let named = text.split('`').nth(1).filter(|_| text.contains("field `"));
+                let named = named.or_else(|| text.split_once(':').map(|(name, _)| name));
                 let problem = Problem::new(Code::BadQuery);
                 let problem = match named.filter(|name| !name.contains(' ')) {
                     Some(name) => problem.field(name),
                     None => problem,
                 };
-                Err(problem.cause(&said))
+                Err(problem.cause(&text))
             }
         }
     }
@@ -155,12 +155,12 @@ mod tests {
     }
 
     fn refused(body: &[u8]) -> serde_json::Value {
-        let problem = parse::<Claim>(body).expect_err("it is no claim");
+        let problem = parse::<Claim>(body).expect_err("the body is not a claim");
         problem.document(&Texts::load(), Language::English, None)
     }
 
     #[test]
-    fn the_wrong_field_is_named() {
+    fn refused_field_is_named() {
         for (body, field) in [
             (r#"{"instance":1}"#, "instance"),
             (r#"{"instnace":"a"}"#, "instnace"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused_as_such() {
+    fn body_that_is_not_a_json_object_is_refused() {
         for body in
             [&b"{"[..], b"\xff\xfe", b"nope", b"[1", br#"{"instance":"a"}{"#, b"[]", br#"["a",null]"#, b"1", b"null"]
         {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_body_is_an_empty_object() {
+    fn absent_body_counts_as_an_empty_object() {
         assert_eq!(parse::<Claim>(b" \n").ok(), Some(Claim { instance: None, entries: None }));
     }
 }

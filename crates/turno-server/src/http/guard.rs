@@ -1,8 +1,8 @@
 //! The two layers around every handler.
 //!
-//! Outermost the *edge*: a request id, the reader's language, headers that no page can forget, problems written out.
-//! Inside it the *guard*: it reads the body, then asks whether there is room, who calls and whether they may. A body that
-//! needs memory is read only after these questions; see `body`.
+//! The outer layer, the *edge*, sets the request id, the language and the security headers, and renders problems. The
+//! inner layer, the *guard*, reads the body, takes a place in the route's room, authenticates the caller and checks the
+//! permission. A body larger than 4 KiB is read only after these checks, because it needs memory (see `body`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -29,27 +29,28 @@ use crate::uptime::Uptime;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Nothing but what the pages themselves bring; nobody may frame them.
+/// Pages load only their own resources and cannot be framed.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-/// What names a request in logs and answers: the client's own word if it is a sane one.
+/// Returns the id of a request in logs and answers: the client's if it is printable and short enough, otherwise a fresh
+/// one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     let sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     given.filter(sane).map_or_else(fresh_id, str::to_owned)
 }
 
-/// Unlikely to repeat across processes, cheap within one.
+/// Returns an id that is unique within the process and unlikely to repeat in another one.
 fn fresh_id() -> String {
     static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     let process = PROCESS.get_or_init(|| getrandom::u32().unwrap_or_else(|_| std::process::id()));
     format!("{process:08x}{:08x}", REQUESTS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The outermost layer.
+/// The outer layer.
 pub(super) async fn edge<F>(app: &Shared, mut request: Request, inside: impl FnOnce(Request) -> F) -> Response
 where
     F: Future<Output = Response>,
@@ -64,13 +65,13 @@ where
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
     let mut response = inside(request).instrument(span).await;
-    let user = response.extensions_mut().remove::<By>();
-    let (mut response, code) = match asked.zip(problem::carried(&response)) {
+    let user = response.extensions_mut().remove::<CalledBy>();
+    let (mut response, code) = match asked.zip(problem::attached(&response)) {
         Some((asked, problem)) => (Box::pin(console::answer(app, asked, &problem, &id)).await, Some(problem.code())),
-        None => problem::written(response, &app.texts, language, &id),
+        None => problem::render(response, &app.texts, language, &id),
     };
     let (status, code) = (response.status(), code.map(problem::Code::as_str));
-    let user = user.as_ref().map(|By(user)| user.as_str());
+    let user = user.as_ref().map(|CalledBy(user)| user.as_str());
     app.reports.add(&Report { method, row, status, took: watch.elapsed(), code, user, id: &id });
     let headers = response.headers_mut();
     for (name, value) in [
@@ -86,13 +87,11 @@ where
     response
 }
 
-/// A place in a room, for an answer that goes on after its handler has returned.
+/// A place in a room, kept by a response that goes on after its handler has returned.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(
-    #[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>,
-);
+pub(crate) struct RoomPlace(#[expect(dead_code, reason = "dropping it frees the place")] Arc<OwnedSemaphorePermit>);
 
-/// Body, room, caller, permission; then the handler.
+/// The inner layer: reads the body, admits the request and runs the handler.
 pub(super) async fn guard<F>(app: &App, mut request: Request, handler: impl FnOnce(Request) -> F) -> Response
 where
     F: Future<Output = Result<Response, Infallible>>,
@@ -109,7 +108,7 @@ where
     let by = caller.and_then(|caller| caller.0.principal());
     let mut response = match admitted {
         Ok(_inside) => {
-            // Its head at least; a stream goes on after that.
+            // The timeout covers the response head only. A stream may go on after it.
             match tokio::time::timeout(app.limits.request_timeout, handler(request)).await {
                 Ok(Ok(response)) => response,
                 Err(_) => Problem::new(Code::OutcomeUnknown).into_response(),
@@ -118,45 +117,45 @@ where
         Err(problem) => problem.into_response(),
     };
     if let Some(principal) = by {
-        response.extensions_mut().insert(By(principal.user.clone()));
+        response.extensions_mut().insert(CalledBy(principal.user.clone()));
     }
     response
 }
 
-/// Who called, for the log.
+/// The caller's user, for the log.
 #[derive(Clone, Debug)]
-struct By(UserId);
+struct CalledBy(UserId);
 
-/// Answers with the place in the room, to be kept until the handler has answered.
+/// Takes a place in the route's room and authorizes the caller. Keep the returned place until the handler has answered.
 async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
     let inside = match row {
         Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
         None => None,
     };
     if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
-        request.extensions_mut().insert(Place(place.clone()));
+        request.extensions_mut().insert(RoomPlace(place.clone()));
     }
     permit(app, row, request).await?;
     Ok(inside)
 }
 
-/// Asks about a request whose body needs memory, before the body is read, and returns the caller whose memory it is. The
-/// place is given back at once: while a body is under way its request is in no room.
+/// Checks a request whose body needs memory before the body is read, and returns the caller whose memory it uses. The
+/// place in the room is freed at once, because a request whose body is still arriving occupies no room.
 pub(super) async fn preview(app: &App, row: &Row, request: &mut Request) -> Result<CallerId, Problem> {
     let _place = app.rooms.enter(row.room)?;
     permit(app, Some(row), request).await?;
-    Ok(CallerId::of(request))
+    Ok(CallerId::from_request(request))
 }
 
-/// Finds out who calls and whether they may.
+/// Authenticates the caller and checks the permission that the route needs.
 async fn permit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<(), Problem> {
-    let needs = row.map_or(Needs::Anybody, |row| row.needs);
-    if needs == Needs::Nobody || row.is_none() && is_public(request) {
+    let needs = row.map_or(Needs::Token, |row| row.needs);
+    if needs == Needs::Nothing || row.is_none() && is_public(request) {
         return Ok(());
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
     request.extensions_mut().insert::<Caller>(caller.clone());
-    confined(&caller, row)?;
+    check_resource_token(&caller, row)?;
     if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
         caller.0.require(Permission::LeasesUse).await?;
     }
@@ -166,9 +165,9 @@ async fn permit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<(
     Ok(())
 }
 
-/// A token that is only for some resources, as pages of other applications have, looks into queues only if it may work
-/// on them.
-fn confined(caller: &Caller, row: Option<&Row>) -> Result<(), Problem> {
+/// Refuses queue, sync, stock and metrics routes for a token that is limited to resources, unless it has a queue
+/// permission. Pages of other applications use such tokens.
+fn check_resource_token(caller: &Caller, row: Option<&Row>) -> Result<(), Problem> {
     let Some((row, principal)) = row.zip(caller.0.principal()).filter(|(_, principal)| !principal.resources.is_empty())
     else {
         return Ok(());
@@ -182,7 +181,7 @@ fn confined(caller: &Caller, row: Option<&Row>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What nobody serves and is not part of the API tells nothing by saying so.
+/// Returns whether the request needs no caller although no route matches. Outside the API, a 404 discloses nothing.
 fn is_public(request: &Request) -> bool {
     let path = request.uri().path();
     let api = path == "/v1" || path.starts_with("/v1/") || path.starts_with("/locks") || path == "/metrics";
@@ -191,7 +190,7 @@ fn is_public(request: &Request) -> bool {
 
 fn permission(needs: Needs, path: &str) -> Option<Permission> {
     match needs {
-        Needs::Nobody | Needs::Anybody | Needs::SomeLease => None,
+        Needs::Nothing | Needs::Token | Needs::SomeLease => None,
         Needs::May(permission) => Some(permission),
         Needs::Lease => {
             let resource = path.trim_start_matches("/v1/leases/");

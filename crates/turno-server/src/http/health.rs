@@ -1,4 +1,4 @@
-//! Is the process alive, and can it do its work.
+//! Liveness and readiness.
 
 use axum::extract::State;
 use axum::http::header;
@@ -16,25 +16,27 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(alive)).routes(routes!(ready))
 }
 
-/// What a probe reads.
+/// The answer of a health check.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub(crate) struct Health {
-    /// `ok`.
+    /// Always `ok`.
     status: &'static str,
-    /// Of the program.
+    /// The version of the server.
     version: &'static str,
 }
 
 const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
 
-/// Whether the process is alive.
+/// Reports that the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200, body = Health)), security(()))]
 async fn alive() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(OK))
 }
 
-/// Whether it can do its work: it is not stopping, the database answers and its schema fits. On SQLite the file is still the
-/// one that was opened, and can be written. Otherwise 503, with the `reason` if it is a schema or a file.
+/// Reports whether the server can work.
+///
+/// It can if it is not stopping, the database answers and the schema fits. On SQLite, the file must also still be the
+/// opened one and be writable. Otherwise the answer is 503, with a `reason` for schema and file problems.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses((status = 200, body = Health)), security(()))]
 async fn ready(State(app): State<Shared>) -> Result<impl IntoResponse, Problem> {
     if app.is_stopping() {

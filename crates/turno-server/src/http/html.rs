@@ -1,10 +1,10 @@
-//! Markup by hand, for the page of the API: what comes from outside is text and nothing else.
+//! HTML escaping for the page of the API.
 
-/// A text that cannot become markup.
+/// Escapes a text, so that it cannot become markup.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for one in text.chars() {
-        match one {
+    for c in text.chars() {
+        match c {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),

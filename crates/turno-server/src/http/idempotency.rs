@@ -1,8 +1,8 @@
-//! `Idempotency-Key`: a creating call that is repeated is answered as it was the first time.
+//! `Idempotency-Key`: a repeated creating call gets the answer of the first one.
 //!
-//! The answer is kept under the caller, the route and the key, with a fingerprint of what was asked. Only what succeeded
-//! is kept: a refusal changed nothing and may be tried again. An effect that can remember its key itself is given it,
-//! so that not even a crash between effect and answer lets it happen twice.
+//! The answer is stored under the caller, the route and the key, with a fingerprint of the request. Only successes are
+//! stored, because a refusal changed nothing and may be tried again. An effect that can store the key itself receives
+//! it, so that even a crash between effect and answer does not repeat the effect.
 
 mod secret;
 
@@ -24,11 +24,11 @@ use super::caller::Caller;
 use super::extract;
 use super::problem::{Code, Problem};
 
-/// What a client calls a request that it may have to repeat.
+/// The header with the client's key.
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Says that an answer is an old one.
+/// The header that marks a repeated answer.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-/// Longest key, in characters.
+/// The longest key, in characters.
 const KEY_MAX: usize = 200;
 
 /// The body of a call that may be repeated under a key.
@@ -38,22 +38,22 @@ pub(crate) struct Repeatable<T> {
     call: Option<Call>,
 }
 
-/// A call under a key.
+/// A call with a key.
 #[derive(Debug)]
 struct Call {
-    /// Caller and route: keys of different ones have nothing to do with each other.
+    /// The caller and the route. Keys of different callers or routes are independent.
     scope: String,
     key: String,
-    /// Of path and body.
+    /// A hash of the path and the body.
     fingerprint: Hash,
 }
 
-/// What was made, for the answer.
+/// What the call created, for the answer.
 #[derive(Debug)]
 pub(crate) struct Made<R> {
     pub(crate) status: StatusCode,
     pub(crate) body: R,
-    /// The effect remembered its key: it was made before.
+    /// True if the effect had stored the key, so it was created before.
     pub(crate) repeated: bool,
 }
 
@@ -91,8 +91,8 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 }
 
 impl<T> Repeatable<T> {
-    /// Does it, or says again what was said when it was done. With a key it goes on to its end also if the client has
-    /// left, so that the answer is there when the client comes back.
+    /// Makes the call, or returns the stored answer. A call with a key runs to its end even if the client disconnects,
+    /// so that the answer is stored when the client repeats it.
     pub(crate) async fn answer<R, F>(
         self,
         app: &Shared,
@@ -110,21 +110,21 @@ impl<T> Repeatable<T> {
         let once = Once::new(&call.scope, &call.key)?;
         let making = make(body, Some(once));
         let app = app.clone();
-        let running = tokio::spawn(async move { call.first_or_again(&app, making).await });
+        let running = tokio::spawn(async move { call.run(&app, making).await });
         running.await.map_err(|_| Problem::new(Code::Internal))?
     }
 }
 
 impl Call {
-    async fn first_or_again<R: Serialize>(
+    async fn run<R: Serialize>(
         self,
         app: &Shared,
         making: impl Future<Output = Result<Made<R>, Problem>>,
     ) -> Result<Response, Problem> {
-        let turn = app.repeats.turn(&self.scope, &self.key);
+        let turn = app.repeats.lock_for(&self.scope, &self.key);
         let _turn = turn.lock().await;
         if let Some(kept) = app.trusted().answer(&self.scope, &self.key).await? {
-            return self.replayed(kept);
+            return self.replay(kept);
         }
         let made = making.await?;
         let body = serde_json::to_string(&made.body).map_err(|_| Problem::new(Code::Internal))?;
@@ -133,18 +133,18 @@ impl Call {
             return Ok(response(answer, made.repeated));
         }
         match app.trusted().keep_answer(&self.scope, &self.key, answer.clone()).await {
-            // Another instance was first; whoever repeats will hear its answer, so this one says the same.
-            Ok(kept) if kept != answer => self.replayed(kept),
+            // Another server was first. A repeated call will get its answer, so this call returns the same.
+            Ok(kept) if kept != answer => self.replay(kept),
             Ok(kept) => Ok(response(kept, made.repeated)),
             Err(error) => {
-                // What was made is made, and the caller must hear of it.
+                // The effect has happened, so the caller must get the answer even if it could not be stored.
                 tracing::warn!(%error, "failed to keep an answer for whoever repeats the call");
                 Ok(response(answer, made.repeated))
             }
         }
     }
 
-    fn replayed(&self, kept: Answer) -> Result<Response, Problem> {
+    fn replay(&self, kept: Answer) -> Result<Response, Problem> {
         if kept.fingerprint == self.fingerprint { Ok(response(kept, true)) } else { Err(Problem::new(Code::KeyReused)) }
     }
 }
@@ -159,18 +159,18 @@ fn response(answer: Answer, replayed: bool) -> Response {
     response
 }
 
-/// By scope and key; gone with the last who waits for it.
-type Turns = HashMap<(String, String), Weak<tokio::sync::Mutex<()>>>;
+/// A lock per scope and key. It is removed once no call uses it.
+type CallLocks = HashMap<(String, String), Weak<tokio::sync::Mutex<()>>>;
 
-/// Keyed calls under way in this process: the same one asked for twice at once is one.
+/// Locks for calls with a key in this process, so that two equal calls at once run one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(Mutex<Turns>);
+pub(crate) struct Repeats(Mutex<CallLocks>);
 
 impl Repeats {
-    fn turn(&self, scope: &str, key: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.retain(|_, turn| turn.strong_count() > 0);
-        let turn = under_way.entry((scope.to_owned(), key.to_owned())).or_default();
+    fn lock_for(&self, scope: &str, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|_, turn| turn.strong_count() > 0);
+        let turn = locks.entry((scope.to_owned(), key.to_owned())).or_default();
         turn.upgrade().unwrap_or_else(|| {
             let fresh = Arc::new(tokio::sync::Mutex::new(()));
             *turn = Arc::downgrade(&fresh);
@@ -184,26 +184,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_visible_and_not_too_long() {
-        let headers = |value: &str| HeaderMap::from_iter([(KEY, HeaderValue::from_str(value).expect("a header"))]);
-        assert_eq!(key(&HeaderMap::new()).expect("none is good"), None);
+    fn key_must_be_visible_and_short() {
+        let headers =
+            |value: &str| HeaderMap::from_iter([(KEY, HeaderValue::from_str(value).expect("a valid header"))]);
+        assert_eq!(key(&HeaderMap::new()).expect("a missing key is valid"), None);
         let longest = "k".repeat(KEY_MAX);
         for good in ["a", "0b5c-1", longest.as_str()] {
-            assert_eq!(key(&headers(good)).expect("good").as_deref(), Some(good));
+            assert_eq!(key(&headers(good)).expect("a valid key").as_deref(), Some(good));
         }
         for bad in ["", "two words", "ñ", "k".repeat(KEY_MAX + 1).as_str()] {
-            assert_eq!(key(&headers(bad)).expect_err("bad").code(), Code::BadHeader, "{bad:?}");
+            assert_eq!(key(&headers(bad)).expect_err("an invalid key").code(), Code::BadHeader, "{bad:?}");
         }
     }
 
     #[test]
-    fn the_same_call_under_way_has_one_turn_and_another_its_own() {
+    fn equal_calls_share_a_lock() {
         let repeats = Repeats::default();
-        let first = repeats.turn("POST /v1/tasks ana", "k");
-        assert!(Arc::ptr_eq(&first, &repeats.turn("POST /v1/tasks ana", "k")));
-        assert!(!Arc::ptr_eq(&first, &repeats.turn("POST /v1/tasks leo", "k")));
+        let first = repeats.lock_for("POST /v1/tasks ana", "k");
+        assert!(Arc::ptr_eq(&first, &repeats.lock_for("POST /v1/tasks ana", "k")));
+        assert!(!Arc::ptr_eq(&first, &repeats.lock_for("POST /v1/tasks leo", "k")));
         drop(first);
-        let _other = repeats.turn("POST /v1/tasks ana", "other");
-        assert_eq!(repeats.0.lock().expect("whole").len(), 1, "what is over is forgotten");
+        let _other = repeats.lock_for("POST /v1/tasks ana", "other");
+        assert_eq!(repeats.0.lock().expect("not poisoned").len(), 1, "the unused lock is removed");
     }
 }

@@ -1,7 +1,7 @@
-//! Leases over HTTP: any resource, by any name.
+//! Leases over HTTP, for any resource.
 //!
-//! The verbs are functions of a caller and a resource, so that tasks can use them for their locks; the handlers here only
-//! take the request apart.
+//! Each verb is a function of a caller and a resource, so that the task routes can use it for task locks. The handlers
+//! only extract the request.
 
 mod batch;
 mod claim;
@@ -22,8 +22,8 @@ use turno::{Error, LeaseAnswer};
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use claim::{ClaimBody, claim};
-pub(super) use keep::{Beaten, HeartbeatBody, ReleaseBody, Released, heartbeat, release};
-pub(super) use line::{Asked, DeclineBody, RequestBody, Turn, TurnBody, TurnQuery, ask, decline, join, leave};
+pub(super) use keep::{HeartbeatBody, HeartbeatResult, ReleaseBody, Released, heartbeat, release};
+pub(super) use line::{DeclineBody, RequestBody, RequestResult, Turn, TurnBody, TurnQuery, ask, decline, join, leave};
 pub(super) use overrides::{ForceBody, force_claim, force_release};
 pub(super) use view::{EndedView, LeaseView};
 
@@ -41,17 +41,17 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .merge(line::routes())
 }
 
-/// Nothing but who it is, where that is all that can be said.
+/// Names the calling process.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseInstance)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InstanceBody {
-    /// Which process; machines must say so.
+    /// The calling process. Required for machine accounts.
     #[schema(value_type = Option<String>, max_length = 200)]
     pub(super) instance: Option<Instance>,
 }
 
-/// A span of a body, not negative and within a bound.
+/// Converts milliseconds of a body to a span. Refuses a negative value and one above `max`.
 pub(super) fn span(field: &str, ms: Option<i64>, max: i64) -> Result<Option<Span>, Problem> {
     match ms {
         Some(ms) if !(0..=max).contains(&ms) => {
@@ -62,7 +62,7 @@ pub(super) fn span(field: &str, ms: Option<i64>, max: i64) -> Result<Option<Span
     }
 }
 
-/// What a person says about what they do: something, and not a book.
+/// Checks a text that a person entered, such as a reason: its length, and that it is not empty if it is required.
 pub(crate) fn text(field: &str, text: String, required: bool) -> Result<String, Problem> {
     let bad = |cause: String| Err(Problem::new(Code::BadField).field(field).cause(cause));
     if required && text.trim().is_empty() {
@@ -74,7 +74,7 @@ pub(crate) fn text(field: &str, text: String, required: bool) -> Result<String, 
     Ok(text)
 }
 
-/// Carries out one command, and shows the lease that it leaves.
+/// Executes one command and returns the lease after it.
 pub(crate) async fn act(
     caller: &Caller,
     resource: Resource,
@@ -83,41 +83,41 @@ pub(crate) async fn act(
 ) -> Result<(LeaseView, Outcome), Problem> {
     let command = caller.0.command_of(resource, who.clone(), action);
     let answer = caller.0.lease(command).await;
-    shown(caller, &who, answer).await
+    to_view(caller, &who, answer).await
 }
 
-/// The lease after a command that was carried out, or the problem that its refusal becomes.
-async fn shown(
+/// Converts an answer of the library to the lease after the command, or to the problem of its refusal.
+async fn to_view(
     caller: &Caller,
     who: &Holder,
     answer: Result<LeaseAnswer, Error>,
 ) -> Result<(LeaseView, Outcome), Problem> {
     let LeaseAnswer { answer, state, now } = answer?;
     match answer {
-        Ok(outcome) => Ok((LeaseView::of(caller, who, &state, now), outcome)),
+        Ok(outcome) => Ok((LeaseView::new(caller, who, &state, now), outcome)),
         Err(why) => {
             if matches!(why, Refused::Lost { ending: None }) {
-                known(caller, &state.resource).await?;
+                check_task_exists(caller, &state.resource).await?;
             }
-            // Nothing was to be stored here: that nothing was is no news.
-            Err(refused(caller, who, &why, &state, now).await.arg("kept", "beat"))
+            // A refused lease command never stores anything, so the message omits that.
+            Err(refusal_problem(caller, who, &why, &state, now).await.arg("kept", "beat"))
         }
     }
 }
 
-/// The problem that a refusal becomes. People know each other by their names.
-pub(super) async fn refused(caller: &Caller, who: &Holder, why: &Refused, state: &State, now: Time) -> Problem {
-    let problem = view::refused(caller, who, why, state, now);
+/// Converts a refusal to a problem. If an override ended the lease, looks up the display name of the user who did it.
+pub(super) async fn refusal_problem(caller: &Caller, who: &Holder, why: &Refused, state: &State, now: Time) -> Problem {
+    let problem = view::refusal_problem(caller, who, why, state, now);
     let Refused::Lost { ending: Some(Ending { by: Some(by), .. }) } = why else {
         return problem;
     };
-    // Without an answer they are told by what is known.
+    // Without a display name, the message shows the user's id.
     let name = caller.0.name_of(by.clone()).await.ok().flatten().unwrap_or_else(|| by.to_string());
     problem.arg("by", &name).with("by_name", name)
 }
 
-/// Refuses a resource that stands for a task that there is not; any other exists as soon as it is named.
-pub(super) async fn known(caller: &Caller, resource: &Resource) -> Result<(), Problem> {
+/// Refuses the resource of a task that does not exist. Any other resource exists as soon as it is named.
+pub(super) async fn check_task_exists(caller: &Caller, resource: &Resource) -> Result<(), Problem> {
     match TaskId::of(resource) {
         Some(id) if caller.0.task_get(id).await?.1.is_none() => {
             Err(Problem::new(Code::NotFound).arg("thing", resource))

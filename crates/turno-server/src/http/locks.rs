@@ -1,4 +1,4 @@
-//! `GET /locks` and `POST /locks/clear`: what monitors of lane queues read, in the form that they know.
+//! `GET /locks` and `POST /locks/clear`: the state of lane queues, in the format that existing monitors read.
 
 use axum::Extension;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use super::app::Shared;
 use super::caller::Caller;
 use super::extract::Json;
 use super::problem::{Code, Problem};
-use super::queue::Nothing;
+use super::queue::EmptyBody;
 use super::stamp::Stamp;
 use crate::config::Environment;
 use crate::texts::Language;
@@ -22,7 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(locks_get)).routes(routes!(locks_clear))
 }
 
-/// What goes on in the queues of kind lane.
+/// The state of all lane queues.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Locks {
     #[schema(example = "SimpleLockManager")]
@@ -40,13 +40,13 @@ struct Locks {
 struct Stats {
     /// Keys with a live delivery.
     active_locks: i64,
-    /// Keys with items that wait.
+    /// Keys with waiting items.
     active_queues: i64,
-    /// Keys with either.
+    /// Keys with a live delivery or waiting items.
     total_users: i64,
 }
 
-/// The defaults of the kind.
+/// The defaults of lane queues.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LocksConfiguration)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +58,7 @@ struct Configuration {
     auto_release: bool,
 }
 
-/// How many keys of lane queues are locked, how many have something waiting.
+/// Returns how many keys of lane queues have a live delivery, and how many have waiting items.
 #[utoipa::path(get, path = "/locks", tag = "queues", responses((status = 200, body = Locks)))]
 async fn locks_get(State(app): State<Shared>, caller: Caller) -> Result<Json<Locks>, Problem> {
     let LaneLocks { active_locks, active_queues, total_users } = caller.0.lane_locks().await?;
@@ -76,7 +76,7 @@ async fn locks_get(State(app): State<Shared>, caller: Caller) -> Result<Json<Loc
     }))
 }
 
-/// All locks and queues are cleared.
+/// All lane queues are cleared.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LocksCleared)]
 struct Cleared {
@@ -84,23 +84,25 @@ struct Cleared {
     timestamp: Stamp,
 }
 
-/// Frees every key of lane queues and cancels what waits there. Only for development.
+/// Cancels the waiting and in-process items of all lane queues. Development only.
+///
+/// Exhausted items stay.
 #[utoipa::path(post, path = "/locks/clear", tag = "queues", responses((status = 200, body = Cleared)))]
 async fn locks_clear(
     State(app): State<Shared>,
     Extension(language): Extension<Language>,
     caller: Caller,
-    Json(_nothing): Json<Nothing>,
+    Json(_body): Json<EmptyBody>,
 ) -> Result<Json<Cleared>, Problem> {
-    allowed(app.environment)?;
+    check_development(app.environment)?;
     caller.0.lane_clear().await?;
     let none = FluentArgs::new();
     let message = app.texts.find(language, "locks-cleared", &none).unwrap_or_default().into_owned();
     Ok(Json(Cleared { message, timestamp: Stamp(caller.0.now()) }))
 }
 
-/// Where real people's messages wait, nobody throws them away with one call.
-fn allowed(environment: Environment) -> Result<(), Problem> {
+/// Refuses the call in production, so that one call cannot cancel the messages of real users.
+fn check_development(environment: Environment) -> Result<(), Problem> {
     match environment {
         Environment::Development => Ok(()),
         Environment::Production => Err(Problem::new(Code::DevelopmentOnly)),
@@ -113,7 +115,10 @@ mod tests {
 
     #[test]
     fn nothing_is_cleared_in_production() {
-        assert!(allowed(Environment::Development).is_ok());
-        assert_eq!(allowed(Environment::Production).expect_err("refused").code(), Code::DevelopmentOnly);
+        assert!(check_development(Environment::Development).is_ok());
+        assert_eq!(
+            check_development(Environment::Production).expect_err("production refuses").code(),
+            Code::DevelopmentOnly
+        );
     }
 }

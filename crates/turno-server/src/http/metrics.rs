@@ -1,7 +1,7 @@
-//! Figures for Prometheus: `GET /metrics` for whoever has a token, and without one on a listener of its own.
+//! Metrics for Prometheus: `GET /metrics` with a token, or without one on a listener of its own.
 //!
-//! What has to be looked up is looked up when somebody asks, and within bounds: queues are counted every ten seconds at
-//! most, for two seconds at most, and the first two hundred of them.
+//! Some values are read from the database at each scrape, within bounds: queues are counted at most every ten seconds,
+//! for at most two seconds, and at most the first two hundred.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ use super::room::Room;
 use crate::figures;
 use crate::uptime::Uptime;
 
-/// Counting a long queue costs; figures need not be newer than a scrape's interval.
+/// Counting a long queue is expensive, and values need not be newer than a scrape interval.
 const QUEUES_EVERY: Duration = Duration::from_secs(10);
-/// A scraper gives up after ten seconds; what was not counted by then keeps its old figures.
+/// A scraper gives up after ten seconds. Queues that were not counted in time keep their old values.
 const QUEUES_TIME: Duration = Duration::from_secs(2);
-/// As in the library: every name is a series for ever.
+/// The most queues, as in the library, because a metric series lives for ever.
 const QUEUES_MAX: usize = 200;
 
-/// When the queues were last counted, and how far that came.
+/// When the queues were last counted, and at which queue that stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Counting(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
     at: Option<Uptime>,
-    /// The queue to begin with: where the time was over.
+    /// The queue to begin with, where the time ran out.
     next: usize,
 }
 
@@ -42,12 +42,12 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(figures_get))
 }
 
-/// The listener of its own serves this and nothing else.
+/// The router of the separate listener, which serves only metrics.
 pub(super) fn alone(app: Shared) -> Router {
     Router::new().route("/metrics", get(figures_get)).with_state(app)
 }
 
-/// Figures for Prometheus, in its text format.
+/// Returns metrics in the text format of Prometheus.
 #[utoipa::path(
     get, path = "/metrics", tag = "operation",
     responses((status = 200, body = String, content_type = "text/plain"))
@@ -77,7 +77,7 @@ async fn refresh(app: &App) {
     let mut counted = app.counting.0.lock().await;
     if counted.at.is_none_or(|at| at.elapsed() >= QUEUES_EVERY) {
         counted.at = Some(Uptime::start());
-        // What is dropped when the time is over has only read.
+        // Counting only reads, so it can be cancelled at any point.
         let _ = tokio::time::timeout(QUEUES_TIME, count_queues(app, &mut counted.next)).await;
     }
 }
@@ -99,7 +99,7 @@ async fn database(app: &App) {
     }
 }
 
-/// Begins where it was stopped the last time, so that one long queue does not hide the others for ever.
+/// Counts the queues, beginning where the last count stopped, so that a long queue does not hide the others for ever.
 async fn count_queues(app: &App, next: &mut usize) {
     let Ok(mut queues) = app.trusted().queues().await else { return };
     queues.sort_by_key(|queue| queue.id);
@@ -130,7 +130,7 @@ async fn count(name: String, queue: &QueueHandle) {
     metrics::gauge!("turno_queue_oldest_seconds", "queue" => name).set(waits as f64 / 1_000.0);
 }
 
-/// Linux tells in two small files; elsewhere these figures are missing.
+/// Sets memory and open files of the process. Only Linux has these files, so elsewhere the metrics are missing.
 fn process() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! The description of the API, generated from the handlers, completed here with what holds for all of them.
+//! The OpenAPI document: generated from the handlers, and completed here with the parts that all operations share.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use super::access::{self, Needs};
 use super::app::Shared;
 use super::problem::Code;
 
-/// The document as it is served and committed.
+/// Returns the document as it is served and committed.
 pub(crate) fn document(generated: OpenApi) -> Value {
     let mut document = serde_json::to_value(generated).unwrap_or_default();
     document["info"] = json!({
@@ -44,10 +44,10 @@ pub(crate) fn document(generated: OpenApi) -> Value {
     document
 }
 
-/// What every operation has: who may call it, and what its errors look like.
+/// Adds the required permission and the error response to an operation.
 fn complete(operation: &mut Value, needs: Option<Needs>) {
     let permission = match needs {
-        None | Some(Needs::Nobody) => {
+        None | Some(Needs::Nothing) => {
             operation["security"] = json!([]);
             None
         }
@@ -65,11 +65,10 @@ fn complete(operation: &mut Value, needs: Option<Needs>) {
     }
     let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
     let responses = &mut operation["responses"];
-    responses["default"] =
-        json!({ "description": "A problem (RFC 9457); its `code` never changes.", "content": content });
+    responses["default"] = json!({ "description": "A problem (RFC 9457). Its `code` is stable.", "content": content });
 }
 
-/// The parts of a path that the handler's types do not describe: names, and the numbers of tasks and lines.
+/// Declares the path parameters that the handler's types do not describe: names, and the numbers of tasks and lines.
 fn declare(operation: &mut Value, path: &str) {
     let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     for name in names {
@@ -89,7 +88,7 @@ fn declare(operation: &mut Value, path: &str) {
     }
 }
 
-/// An absent body is as good as an empty object: where nothing must be said, none has to be sent.
+/// Makes the body optional if none of its fields is required, because an absent body counts as an empty object.
 fn relax(operation: &mut Value, schemas: &Value) {
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
     let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
@@ -103,7 +102,7 @@ fn relax(operation: &mut Value, schemas: &Value) {
 fn problem_schema() -> Value {
     json!({
         "type": "object",
-        "description": "RFC 9457. Some codes come with further members.",
+        "description": "An error (RFC 9457). Some codes have additional members.",
         "required": ["type", "title", "status", "code", "detail"],
         "properties": {
             "type": { "type": "string" },
@@ -112,9 +111,12 @@ fn problem_schema() -> Value {
             "code": {
                 "type": "string",
                 "enum": Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
-                "description": "Stable, for programs. There may be others in later versions.",
+                "description": "A stable code for programs. Later versions may add codes.",
             },
-            "detail": { "type": "string", "description": "For people, in the language of Accept-Language." },
+            "detail": {
+                "type": "string",
+                "description": "A message for people, in the language of `Accept-Language`.",
+            },
             "field": { "type": "string" },
             "request_id": { "type": "string" },
         },

@@ -1,4 +1,4 @@
-//! People, tokens and sessions of other applications.
+//! Users, tokens and sessions of other applications.
 
 mod me;
 mod session;
@@ -19,12 +19,12 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().merge(me::routes()).merge(user::routes()).merge(token::routes()).merge(session::routes())
 }
 
-/// Most resources that one token is confined to: they are compared one by one, with every call.
+/// The most resource prefixes of a token. Every call compares them one by one.
 pub(crate) const RESOURCES_MAX: usize = 100;
-/// Longest name of a person, in characters.
+/// The longest display name, in characters.
 const NAME_MAX: usize = 200;
 
-/// Permissions by their names.
+/// Parses permissions. Names the first unknown one.
 fn permissions(names: Option<Vec<String>>) -> Result<Option<Permissions>, Problem> {
     let Some(names) = names else {
         return Ok(None);
@@ -36,7 +36,7 @@ fn permissions(names: Option<Vec<String>>) -> Result<Option<Permissions>, Proble
     names.into_iter().enumerate().map(parse).collect::<Result<_, _>>().map(Some)
 }
 
-/// The beginnings of names that a token is confined to.
+/// Checks the resource prefixes of a token.
 fn resources(prefixes: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
     let prefixes = prefixes.unwrap_or_default();
     if prefixes.len() > RESOURCES_MAX {
@@ -50,17 +50,17 @@ fn resources(prefixes: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
     Ok(prefixes)
 }
 
-/// An id that a body gives.
+/// Parses a user id from a body.
 fn user_id(field: &str, text: &str) -> Result<UserId, Problem> {
     UserId::new(text).map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
 }
 
-/// How people call somebody.
+/// Checks a display name from a body.
 pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
     called(&text).map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
 }
 
-/// The same for whoever is no request: the rule is one, wherever the name is typed.
+/// Checks a display name. Calls outside HTTP use it too, so that one rule applies everywhere.
 pub(crate) fn called(text: &str) -> Result<String, String> {
     let length = text.chars().count();
     if (1..=NAME_MAX).contains(&length) && !text.trim().is_empty() && !text.chars().any(char::is_control) {
@@ -69,12 +69,12 @@ pub(crate) fn called(text: &str) -> Result<String, String> {
     Err(format!("1 to {NAME_MAX} characters, without control characters"))
 }
 
-/// The hash of a password that a body gives.
+/// Hashes a password from a body.
 pub(crate) async fn hashed(app: &App, field: &str, password: String) -> Result<String, Problem> {
     app.passwords.hash(password).await.map_err(|refused| password_problem(field, refused))
 }
 
-/// The problem that a refused password becomes.
+/// Converts a refused password to a problem.
 pub(super) fn password_problem(field: &str, refused: PasswordRefused) -> Problem {
     match refused {
         PasswordRefused::Weak => Problem::new(Code::WeakPassword).field(field),
@@ -88,20 +88,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wrong_permission_or_resource_is_named() {
+    fn unknown_permission_or_resource_is_refused() {
         let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         assert_eq!(
             permissions(names(&["leases.use", "leases.use"])).ok().flatten().map(|set| set.iter().count()),
             Some(1)
         );
-        assert_eq!(permissions(names(&["leases.use", "all"])).expect_err("unknown").code(), Code::BadField);
-        assert_eq!(resources(names(&["caja:", ""])).expect_err("empty").code(), Code::BadField);
+        assert_eq!(
+            permissions(names(&["leases.use", "all"])).expect_err("an unknown permission").code(),
+            Code::BadField
+        );
+        assert_eq!(resources(names(&["caja:", ""])).expect_err("an empty prefix").code(), Code::BadField);
         assert_eq!(resources(names(&["caja:"])).ok(), Some(vec!["caja:".to_owned()]));
         assert!(resources(Some(vec!["x".to_owned(); RESOURCES_MAX + 1])).is_err());
     }
 
     #[test]
-    fn a_name_can_be_read() {
+    fn display_name_is_checked() {
         assert!(name("name", "Ana Pérez".to_owned()).is_ok());
         for bad in ["", "  ", "a\nb", &"x".repeat(NAME_MAX + 1)] {
             assert!(name("name", bad.to_owned()).is_err(), "{bad:?}");

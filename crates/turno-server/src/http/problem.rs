@@ -1,6 +1,6 @@
 //! Errors as RFC 9457 problems: a stable code, a status, and a sentence in the reader's language.
 //!
-//! A handler answers with a [`Problem`]; the sentence is written at the outermost layer, which knows the language.
+//! A handler returns a [`Problem`]. The outermost layer knows the reader's language, so it renders the sentence there.
 
 use std::sync::Arc;
 
@@ -17,23 +17,22 @@ use turno::{Denied, Error};
 
 use crate::texts::{Language, Texts, causes};
 
-/// Declares every code once: its name in Rust, its name outside, its status.
+/// Declares each code once: its Rust name, its public name and its status.
 macro_rules! codes {
     ($($name:ident $code:literal $status:literal,)*) => {
-        /// What went wrong, as programs see it. Names outside never change.
+        /// The public error codes. A public name never changes, because programs match on it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Code { $($name),* }
 
         impl Code {
-            /// All of them.
             pub(super) const ALL: &'static [Code] = &[$(Code::$name),*];
 
-            /// Its name outside.
+            /// Returns the public name.
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $code),* }
             }
 
-            /// Its status.
+            /// Returns the HTTP status.
             pub(super) fn status(self) -> u16 {
                 match self { $(Code::$name => $status),* }
             }
@@ -99,32 +98,32 @@ codes! {
     OutcomeUnknown "outcome_unknown" 503,
 }
 
-/// An error on its way out.
+/// An error response that is not rendered yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem(Box<Inner>);
 
 #[derive(Clone, Debug)]
 struct Inner {
     code: Code,
-    /// What the sentence mentions.
-    args: Vec<(&'static str, Mentioned)>,
-    /// What programs read besides the code.
+    /// Arguments of the sentence.
+    args: Vec<(&'static str, ArgValue)>,
+    /// Members of the JSON document besides the standard ones, for programs.
     members: Map<String, Value>,
-    /// A sentence that comes from further inside, where it is known best.
+    /// A sentence from a lower layer, which knows the cause best.
     cause: Option<String>,
     retry_after_s: Option<u32>,
 }
 
-/// Something that a sentence mentions, as far as it does not depend on the reader.
+/// An argument of a sentence, before it is translated.
 #[derive(Clone, Debug)]
-enum Mentioned {
+enum ArgValue {
     Text(String),
-    /// For how long: a time of day would need the reader's zone.
+    /// A duration. A time of day would need the reader's time zone.
     Span(Span),
 }
 
 impl Problem {
-    /// The database cannot be used, for a reason that somebody has to see to.
+    /// Reports that the database cannot be used until an operator repairs it.
     pub(super) fn unavailable(reason: &'static str) -> Problem {
         Problem::new(Code::Unavailable).arg("reason", reason).with("reason", reason)
     }
@@ -134,38 +133,38 @@ impl Problem {
         Problem(Box::new(Inner { code, args: Vec::new(), members: Map::new(), cause: None, retry_after_s }))
     }
 
-    /// What is wrong with a part of what follows the question mark.
+    /// Reports a bad query parameter.
     pub(crate) fn query(field: &str, cause: impl std::fmt::Display) -> Problem {
         Problem::new(Code::BadQuery).field(field).cause(format_args!("{field}: {cause}"))
     }
 
-    /// What the sentence mentions under this name.
+    /// Sets an argument of the sentence.
     pub(crate) fn arg(mut self, name: &'static str, value: impl std::fmt::Display) -> Problem {
-        self.0.args.push((name, Mentioned::Text(value.to_string())));
+        self.0.args.push((name, ArgValue::Text(value.to_string())));
         self
     }
 
-    /// For how long something has been so, in the reader's words.
+    /// Sets a duration as an argument of the sentence. It is rendered in the reader's language.
     pub(crate) fn span(mut self, name: &'static str, span: Span) -> Problem {
-        self.0.args.push((name, Mentioned::Span(span)));
+        self.0.args.push((name, ArgValue::Span(span)));
         self
     }
 
-    /// A member for programs.
+    /// Adds a member to the JSON document.
     pub(crate) fn with(mut self, name: &str, value: impl serde::Serialize) -> Problem {
-        // What cannot be written as JSON would be a bug of ours; the answer goes without it.
+        // Serialization fails only because of a bug. Then the document omits the member.
         if let Ok(value) = serde_json::to_value(value) {
             self.0.members.insert(name.to_owned(), value);
         }
         self
     }
 
-    /// The member and what the sentence mentions, in one.
+    /// Sets the name of the bad field, both as a member and as an argument of the sentence.
     pub(crate) fn field(self, name: &str) -> Problem {
         self.arg("field", name).with("field", name)
     }
 
-    /// A sentence from further inside, shown after ours.
+    /// Sets the sentence from a lower layer, which is shown after the problem's own.
     pub(crate) fn cause(mut self, cause: impl std::fmt::Display) -> Problem {
         self.0.cause = Some(cause.to_string());
         self
@@ -176,7 +175,7 @@ impl Problem {
         self
     }
 
-    /// Nobody is known to have asked.
+    /// Returns whether the caller sent no valid credentials.
     pub(crate) fn is_unauthenticated(&self) -> bool {
         self.0.code == Code::Unauthenticated
     }
@@ -185,32 +184,32 @@ impl Problem {
         self.0.code
     }
 
-    /// The name of whoever has what was asked for, if that is why not.
+    /// Returns the name of the lease's holder if the lease is held, otherwise an empty string.
     pub(crate) fn holder(&self) -> &str {
         self.0.members.get("holder").and_then(|holder| holder["name"].as_str()).unwrap_or_default()
     }
 
-    /// The document, in this language.
+    /// Renders the problem as a JSON document in this language.
     pub(crate) fn document(&self, texts: &Texts, language: Language, request: Option<&str>) -> Value {
         let Inner { code, args, members, cause, .. } = &*self.0;
         let mut named = FluentArgs::new();
         for (name, value) in args {
-            let said = match value {
-                Mentioned::Span(span) => texts.span(language, *span),
-                Mentioned::Text(text) if *name == "permission" => texts.permission(language, text),
-                Mentioned::Text(text) if *name == "thing" => causes::told(texts, language, text),
-                Mentioned::Text(text) => text.clone(),
+            let text = match value {
+                ArgValue::Span(span) => texts.span(language, *span),
+                ArgValue::Text(text) if *name == "permission" => texts.permission(language, text),
+                ArgValue::Text(text) if *name == "thing" => causes::told(texts, language, text),
+                ArgValue::Text(text) => text.clone(),
             };
-            named.set(*name, said);
+            named.set(*name, text);
         }
         let cause = cause.as_deref().map(|cause| causes::told(texts, language, cause));
         if let Some(cause) = &cause {
             named.set("cause", cause.as_str());
         }
-        let say = |id: &str| texts.find(language, id, &named).map(std::borrow::Cow::into_owned);
+        let translate = |id: &str| texts.find(language, id, &named).map(std::borrow::Cow::into_owned);
         let name = code.as_str();
-        let title = say(&format!("problem-{name}.title")).unwrap_or_else(|| name.to_owned());
-        let detail = say(&format!("problem-{name}")).or_else(|| cause.clone()).unwrap_or_default();
+        let title = translate(&format!("problem-{name}.title")).unwrap_or_else(|| name.to_owned());
+        let detail = translate(&format!("problem-{name}")).or_else(|| cause.clone()).unwrap_or_default();
         let mut document = members.clone();
         document.insert("type".to_owned(), format!("/docs#problem-{name}").into());
         document.insert("title".to_owned(), title.into());
@@ -228,9 +227,9 @@ impl Problem {
     }
 }
 
-/// Carried to the outermost layer, where the sentence is written.
+/// Carries the problem from the handler to the outermost layer as a response extension.
 #[derive(Clone)]
-struct Unwritten(Arc<Problem>);
+struct Attached(Arc<Problem>);
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
@@ -241,24 +240,25 @@ impl IntoResponse for Problem {
         if self.0.code == Code::Unauthenticated {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        response.extensions_mut().insert(Unwritten(Arc::new(self)));
+        response.extensions_mut().insert(Attached(Arc::new(self)));
         response
     }
 }
 
-/// The problem that a response carries, if it does.
-pub(super) fn carried(response: &Response) -> Option<Arc<Problem>> {
-    response.extensions().get::<Unwritten>().map(|Unwritten(problem)| problem.clone())
+/// Returns the problem that is attached to a response.
+pub(super) fn attached(response: &Response) -> Option<Arc<Problem>> {
+    response.extensions().get::<Attached>().map(|Attached(problem)| problem.clone())
 }
 
-/// Writes the problem that a response carries, if it does, and answers its code.
-pub(super) fn written(
+/// Renders the problem that is attached to a response into its body and returns its code. Without one, returns the
+/// response unchanged.
+pub(super) fn render(
     mut response: Response,
     texts: &Texts,
     language: Language,
     request: &str,
 ) -> (Response, Option<Code>) {
-    let Some(Unwritten(problem)) = response.extensions_mut().remove::<Unwritten>() else {
+    let Some(Attached(problem)) = response.extensions_mut().remove::<Attached>() else {
         return (response, None);
     };
     let document = problem.document(texts, language, Some(request)).to_string();
@@ -303,7 +303,7 @@ impl From<ChangeRefused> for Problem {
     }
 }
 
-/// This field is nested deeper than anybody should have to read.
+/// Reports a field whose JSON is nested too deeply.
 pub(super) fn too_deep(field: &str) -> Problem {
     use turno::core::limits::PAYLOAD_DEPTH_MAX;
     Problem::new(Code::PayloadTooDeep).field(field).arg("limit", PAYLOAD_DEPTH_MAX).with("limit", PAYLOAD_DEPTH_MAX)
@@ -324,7 +324,7 @@ impl From<Error> for Problem {
             }
             Error::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
             Error::Source(refused) => {
-                // The one thing about a source that a caller says; the rest is in the configuration.
+                // The key is the only part that comes from the caller. The rest of a source is configuration.
                 let problem = match refused {
                     SourceRefused::NotAKey { .. } => Problem::new(Code::BadField).field("key"),
                     _ => Problem::new(Code::Invalid),
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_said_otherwise_in_each_language_whatever_caused_it() {
+    fn every_problem_is_translated_with_its_cause() {
         let texts = Texts::load();
         let causes = ["", "resource is empty; give it 1 to 200 characters", "state: \"x\" is no status of a task"];
         for (code, cause) in Code::ALL.iter().flat_map(|code| causes.map(|cause| (code, cause))) {
@@ -389,17 +389,20 @@ mod tests {
     }
 
     #[test]
-    fn every_permission_is_said_in_both_languages() {
+    fn every_permission_is_translated() {
         let texts = Texts::load();
         for permission in turno::Permission::ALL {
-            let said =
+            let labels =
                 [Language::Spanish, Language::English].map(|language| texts.permission(language, permission.as_str()));
-            assert!(said[0] != said[1] && said.iter().all(|said| said.contains(permission.as_str())), "{said:?}");
+            assert!(
+                labels[0] != labels[1] && labels.iter().all(|label| label.contains(permission.as_str())),
+                "{labels:?}"
+            );
         }
     }
 
     #[test]
-    fn codes_are_told_apart_by_their_names() {
+    fn code_names_are_unique() {
         let mut names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
         names.sort_unstable();
         names.dedup();

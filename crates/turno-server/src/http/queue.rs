@@ -1,6 +1,6 @@
-//! Queues over HTTP: lanes, inboxes and sync queues are one engine with three policies.
+//! Queues over HTTP. Lanes, inboxes and sync queues share one engine and differ in their policy.
 //!
-//! A file per thing that callers do; here only what these share.
+//! Each file holds one kind of call.
 
 mod claim;
 mod items;
@@ -13,8 +13,8 @@ mod timeline;
 mod why;
 
 pub(crate) use claim::DeliveryView;
-pub(crate) use manage::{Nothing, refused};
-pub(crate) use timeline::{Happened, audited, of as timeline};
+pub(crate) use manage::{EmptyBody, refused};
+pub(crate) use timeline::{Happened, audited, build as timeline};
 pub(crate) use why::explained;
 
 use turno::core::id::QueueName;
@@ -50,22 +50,23 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(manage::queue_purge))
 }
 
-/// The queue as the caller may use it; one that nobody has made is not found.
-async fn known(caller: &Caller, name: QueueName) -> Result<QueueHandle, Problem> {
+/// Returns the queue as the caller may use it. A queue that does not exist is not found.
+async fn find_queue(caller: &Caller, name: QueueName) -> Result<QueueHandle, Problem> {
     Ok(caller.0.queue(name).await?)
 }
 
-/// The source whose changes a queue carries, if the configuration names one.
+/// Returns the source whose changes the queue carries, if the configuration names one.
 fn source(app: &App, queue: &QueueName) -> Option<SyncHandle> {
     let found = app.sync_sources.iter().find(|source| source.queue == *queue)?;
     Some(app.trusted().sync(found.source.clone()))
 }
 
-/// What is delivered of a source is the row as it is: a payload that somebody corrects would be ignored.
+/// Refuses a corrected payload in the queue of a source. A delivery carries the current row, so the payload would be
+/// ignored.
 pub(crate) async fn payload_may_change(app: &App, queue: &QueueName) -> Result<(), Problem> {
     let Some(sync) = source(app, queue).filter(SyncHandle::has_triggers) else { return Ok(()) };
     match sync.glance().await {
-        // Then the queue is fed through the API, and what was enqueued is what is delivered.
+        // Without its table, the source gets its changes through the API and delivers the stored payload.
         Err(turno::Error::Source(SourceRefused::NoTable(_))) => Ok(()),
         _ => {
             let table = sync.source().table.shown();
@@ -76,8 +77,8 @@ pub(crate) async fn payload_may_change(app: &App, queue: &QueueName) -> Result<(
     }
 }
 
-/// Changes that are sent to a destination from here are nobody else's: taken and acked by hand they would look delivered.
-fn not_delivered_here(app: &App, queue: &QueueName) -> Result<(), Problem> {
+/// Refuses to claim from a queue that Turno itself delivers. An item that another worker acks would look delivered.
+fn refuse_if_delivered_here(app: &App, queue: &QueueName) -> Result<(), Problem> {
     match app.deliveries.has_changes_of(queue) {
         true => Err(Problem::new(Code::DeliveredHere).arg("queue", queue)),
         false => Ok(()),

@@ -1,4 +1,4 @@
-//! Whoever reads an answer: sentences inside it are in their language.
+//! The reader of an answer, whose language its sentences have.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -16,7 +16,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The sentence `id` with these arguments; its name if there is none.
+    /// Renders the text `id` with these arguments. Returns the id if there is no such text.
     pub(crate) fn say(&self, id: &str, args: &[(&'static str, String)]) -> String {
         let mut named = FluentArgs::new();
         for (name, value) in args {
@@ -25,7 +25,7 @@ impl Reader {
         self.app.texts.find(self.language, id, &named).map_or_else(|| id.to_owned(), std::borrow::Cow::into_owned)
     }
 
-    /// A problem as a part of an answer.
+    /// Renders a problem as a part of an answer.
     pub(crate) fn problem(&self, problem: &Problem) -> serde_json::Value {
         problem.document(&self.app.texts, self.language, None)
     }
@@ -35,7 +35,7 @@ impl FromRequestParts<Shared> for Reader {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Problem> {
-        // The edge has put it there; what has not passed the edge is read as most people do.
+        // The edge sets the language. A request that has not passed the edge gets the default.
         let language = parts.extensions.get::<Language>().copied().unwrap_or(Language::Spanish);
         Ok(Reader { app: app.clone(), language })
     }

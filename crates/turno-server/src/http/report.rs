@@ -1,4 +1,4 @@
-//! One figure and one line per request: at debug, and at info if it failed on our side or was slow.
+//! Metrics and one log line per request: at debug, or at info if the server failed or was slow.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -10,12 +10,12 @@ use metrics::{Counter, Histogram};
 use super::access::Row;
 use super::room::Room;
 
-/// Longer than this is worth a line, except for calls that may wait.
+/// Requests that take longer are logged at info, except those that may wait.
 const SLOW: Duration = Duration::from_secs(1);
-/// What nobody serves.
+/// The route label of requests that match no route.
 const UNMATCHED: &str = "unmatched";
 
-/// Figures of requests, their handles kept by what they count. As many as there are routes and statuses.
+/// Metric handles of requests. Their number is bounded by routes and statuses.
 #[derive(Default)]
 pub(crate) struct Reports {
     counts: RwLock<HashMap<(&'static str, &'static str, u16), Counter>>,
@@ -29,21 +29,21 @@ impl std::fmt::Debug for Reports {
     }
 }
 
-/// A request that was answered.
+/// An answered request.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     pub(super) method: &'static str,
-    /// Its row of the table; nothing for what nobody serves.
+    /// The row of the table of routes. `None` if no route matches.
     pub(super) row: Option<&'static Row>,
     pub(super) status: StatusCode,
     pub(super) took: Duration,
-    /// The problem's code, if it was answered with one.
+    /// The code of the problem, if the answer is one.
     pub(super) code: Option<&'static str>,
     pub(super) user: Option<&'a str>,
     pub(super) id: &'a str,
 }
 
-/// Methods as labels: a client can make up as many as it likes.
+/// Returns the method as a label. Unknown methods share one, because a client can invent any number of them.
 pub(super) fn method(method: &Method) -> &'static str {
     ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
         .into_iter()
@@ -59,18 +59,18 @@ impl Reports {
             let status = status.to_string();
             metrics::counter!("turno_http_requests_total", "method" => method, "route" => route, "status" => status)
         };
-        kept(&self.counts, (method, route, status), make, |counter| counter.increment(1));
+        with_handle(&self.counts, (method, route, status), make, |counter| counter.increment(1));
         let make = || metrics::histogram!("turno_http_request_seconds", "method" => method, "route" => route);
-        kept(&self.seconds, (method, route), make, |histogram| histogram.record(took.as_secs_f64()));
+        with_handle(&self.seconds, (method, route), make, |histogram| histogram.record(took.as_secs_f64()));
         if let Some(code) = code {
             let make = || metrics::counter!("turno_http_rejected_total", "reason" => code);
-            kept(&self.rejected, code, make, |counter| counter.increment(1));
+            with_handle(&self.rejected, code, make, |counter| counter.increment(1));
         }
         log(report, route);
     }
 }
 
-fn kept<K: Eq + std::hash::Hash, T>(
+fn with_handle<K: Eq + std::hash::Hash, T>(
     cells: &RwLock<HashMap<K, T>>,
     key: K,
     make: impl FnOnce() -> T,
@@ -100,10 +100,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_that_nobody_knows_share_a_label() {
+    fn unknown_methods_share_a_label() {
         assert_eq!(method(&Method::PATCH), "PATCH");
         for made_up in ["PROPFIND", "get", "X1"] {
-            assert_eq!(method(&Method::from_bytes(made_up.as_bytes()).expect("a token")), "other");
+            assert_eq!(method(&Method::from_bytes(made_up.as_bytes()).expect("a valid method")), "other");
         }
     }
 }

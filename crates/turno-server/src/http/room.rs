@@ -1,6 +1,6 @@
-//! How much is taken on at once. A request enters its room once its body is there (see `body`). What finds no room is
-//! refused at once and stores nothing; heartbeats, releases and settlements have room of their own, so that overload costs
-//! new work and never a held lock.
+//! Limits on concurrent requests. A request takes a place in its room once its body is complete (see `body`). If the
+//! room is full, the request is refused at once and stores nothing. Heartbeats, releases and settlements have a room of
+//! their own, so that overload refuses new work but never costs a held lease.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::problem::{Code, Problem};
 use crate::config::Limits;
 
-/// Which room a route needs.
+/// The room that a route uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// None: health, and what costs nothing.
+    /// No room: health checks and other cheap routes.
     Free,
-    /// Kept for what keeps a lock or ends work.
+    /// For heartbeats, releases and settlements, which keep a lock or end work.
     Kept,
     /// For everything else.
     Usual,
-    /// For calls that may wait for long and do nothing meanwhile.
+    /// For calls that may wait long and use little meanwhile.
     Waiting,
     /// For live streams.
     Stream,
 }
 
-/// How many of each at once.
+/// The number of places in each room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoomLimits {
     pub(crate) kept: usize,
@@ -34,8 +34,9 @@ pub(crate) struct RoomLimits {
 }
 
 impl RoomLimits {
-    /// What is kept and what waits is more than usual work: it costs less, and turning it away costs more.
-    pub(crate) fn of(limits: Limits) -> RoomLimits {
+    /// Derives the sizes from the configured limits. The kept and waiting rooms are larger than the usual one, because
+    /// their requests cost less and refusing them costs more.
+    pub(crate) fn from_limits(limits: Limits) -> RoomLimits {
         let Limits { requests, listeners, .. } = limits;
         let (kept, waiting) = (requests.saturating_mul(4), requests.saturating_mul(8));
         RoomLimits { kept, usual: requests, waiting, streams: listeners }
@@ -54,23 +55,23 @@ pub(crate) struct Rooms {
 
 impl Rooms {
     pub(crate) fn new(limits: RoomLimits) -> Rooms {
-        let of = |size| Arc::new(Semaphore::new(size));
+        let semaphore = |size| Arc::new(Semaphore::new(size));
         Rooms {
             limits,
-            kept: of(limits.kept),
-            usual: of(limits.usual),
-            waiting: of(limits.waiting),
-            streams: of(limits.streams),
+            kept: semaphore(limits.kept),
+            usual: semaphore(limits.usual),
+            waiting: semaphore(limits.waiting),
+            streams: semaphore(limits.streams),
         }
     }
 
-    /// A place in the room, given back when dropped; refused at once if it is full.
+    /// Takes a place, which is freed when dropped. Refuses at once if the room is full.
     pub(crate) fn enter(&self, room: Room) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         let Some((room, _)) = self.room(room) else { return Ok(None) };
         room.clone().try_acquire_owned().map(Some).map_err(|_| Problem::new(Code::Overloaded))
     }
 
-    /// How many are in the room.
+    /// Returns how many places are taken.
     pub(crate) fn inside(&self, room: Room) -> usize {
         self.room(room).map_or(0, |(room, size)| size.saturating_sub(room.available_permits()))
     }
@@ -91,11 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_room_turns_away_and_the_kept_one_stays_open() {
+    fn full_room_refuses_and_the_kept_room_stays_open() {
         let rooms = Rooms::new(RoomLimits { kept: 1, usual: 1, waiting: 1, streams: 1 });
-        let inside = rooms.enter(Room::Usual).expect("there is room");
+        let inside = rooms.enter(Room::Usual).expect("the room has a place");
         assert_eq!((rooms.inside(Room::Usual), rooms.inside(Room::Kept)), (1, 0));
-        assert_eq!(rooms.enter(Room::Usual).expect_err("it is full").code(), Code::Overloaded);
+        assert_eq!(rooms.enter(Room::Usual).expect_err("the room is full").code(), Code::Overloaded);
         assert!(rooms.enter(Room::Kept).is_ok(), "heartbeats have room of their own");
         drop(inside);
         assert!(rooms.enter(Room::Usual).is_ok());

@@ -1,18 +1,18 @@
-//! The browser module, for pages of other applications too, which look whether it has changed.
+//! Serves the browser module `turno.js`, also to pages of other applications. Browsers revalidate it on every use.
 
 use axum::http::header;
 use axum::response::IntoResponse;
 
 pub(super) async fn module() -> impl IntoResponse {
-    for_everybody("text/javascript; charset=utf-8", include_str!("../../../../web/turno.js"))
+    public_file("text/javascript; charset=utf-8", include_str!("../../../../web/turno.js"))
 }
 
-/// Its types, for editors and compilers.
+/// Serves the module's type definitions.
 pub(super) async fn module_types() -> impl IntoResponse {
-    for_everybody("text/plain; charset=utf-8", include_str!("../../../../web/turno.d.ts"))
+    public_file("text/plain; charset=utf-8", include_str!("../../../../web/turno.d.ts"))
 }
 
-fn for_everybody(kind: &'static str, content: &'static str) -> impl IntoResponse {
+fn public_file(kind: &'static str, content: &'static str) -> impl IntoResponse {
     let headers =
         [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache"), (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
     (headers, content)

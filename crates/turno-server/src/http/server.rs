@@ -1,4 +1,4 @@
-//! The life of the server, from taking the port to the last answer.
+//! The server's lifecycle, from binding the port to the last answer.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -26,46 +26,46 @@ use super::app::App;
 use super::stop::Stop;
 use crate::failure::Failure;
 
-/// How long a client may take to send its headers; longer is a client that means harm or is lost.
+/// How long a client may take to send its headers.
 const HEADERS_TIME: Duration = Duration::from_secs(10);
-/// The largest buffer of a connection, and so the longest head: far more than any client sends, and little enough for
-/// thousands of connections.
+/// The largest buffer of a connection, which bounds the request head. It is larger than any normal head, and small
+/// enough for thousands of connections.
 const BUFFER_MAX: usize = 64 << 10;
-/// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
+/// The pause after a failed accept, which is usually caused by a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How much longer than calls deliveries may take to be given back at the end: a commit.
-const GIVING_BACK: Duration = Duration::from_secs(1);
+/// Added to the stop's grace period for deliveries, so that unfinished ones can be returned.
+const RETURN_TIME: Duration = Duration::from_secs(1);
 
-/// Connections to the listener of figures at once: a few scrapers.
+/// The most connections to the metrics listener: a few scrapers.
 const FIGURES_MAX: usize = 32;
 
-/// A server that holds its port and hears the signals, but does not answer yet.
+/// A server that has bound its port and handles signals, but does not answer yet.
 #[derive(Debug)]
 pub(crate) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     stop: Stop,
-    told: watch::Sender<bool>,
-    /// For figures, if they have an address of their own.
+    stopping: watch::Sender<bool>,
+    /// The listener for metrics, if they have an address of their own.
     figures: Option<TcpListener>,
 }
 
-/// Where a request comes from, for the limits of sign-ins.
+/// The address of the client, for limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Server {
-    /// Takes the port. From here on a signal to stop is heard, so that none is lost after "listening".
+    /// Binds the port. Signals are handled from here on, so that none is lost after "listening" is logged.
     pub(crate) async fn bind(listen: &str) -> Result<Self, Failure> {
         let stop = Stop::new()?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| cannot_listen(listen, &error))?;
         let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
-        Ok(Self { listener, address, stop, told: watch::Sender::new(false), figures: None })
+        Ok(Self { listener, address, stop, stopping: watch::Sender::new(false), figures: None })
     }
 
-    /// Takes a second port, where figures are served without a token.
+    /// Binds a second port that serves metrics without a token.
     pub(crate) async fn bind_figures(&mut self, listen: &str) -> Result<(), Failure> {
         let bound = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, &error))?;
         let address = bound.local_addr().map_err(|error| cannot_listen(listen, &error))?;
@@ -74,30 +74,30 @@ impl Server {
         Ok(())
     }
 
-    /// Where it listens: the real port, also if 0 was asked for.
+    /// Returns the bound address, with the real port if port 0 was requested.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Becomes true when the server was told to stop.
+    /// Becomes true when the server begins to stop.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
-        self.told.subscribe()
+        self.stopping.subscribe()
     }
 
-    /// Answers until told to stop; then `/readyz` fails, waiting calls and streams end, and what is under way finishes,
-    /// but not for ever.
+    /// Answers requests until a signal arrives. Then `/readyz` fails, waits and streams end, and running requests may
+    /// finish within the grace period.
     pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
         let limits = app.limits;
         let app = Arc::new(app);
         let pushing = tokio::spawn(push(app.clone(), self.stopping()));
-        let mut beside = JoinSet::new();
-        beside.spawn(crate::figures::upkeep());
-        beside.spawn({
+        let mut background = JoinSet::new();
+        background.spawn(crate::figures::upkeep());
+        background.spawn({
             let app = app.clone();
             async move { app.trend.watch().await }
         });
         if let Some(listener) = self.figures.take() {
-            beside.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
+            background.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
         }
         let front = Arc::new(Front::new(app));
         let graceful = GracefulShutdown::new();
@@ -122,11 +122,11 @@ impl Server {
                 }
             }
         }
-        // Whoever asks for readiness, for work or for events is told first; nobody new is let in.
-        let _ = self.told.send(true);
+        // First readiness checks, waits and streams see the stop. Then no new connections are accepted.
+        let _ = self.stopping.send(true);
         drop(self.listener);
         let answered = tokio::time::timeout(limits.stop_grace, graceful.shutdown());
-        let pushed = tokio::time::timeout(limits.stop_grace + GIVING_BACK, pushing);
+        let pushed = tokio::time::timeout(limits.stop_grace + RETURN_TIME, pushing);
         let (answered, pushed) = tokio::join!(answered, pushed);
         if answered.is_err() {
             tracing::warn!("some answers took longer than the stop may; their connections were closed");
@@ -138,14 +138,14 @@ impl Server {
     }
 }
 
-/// Calls endpoints until the server stops.
+/// Delivers to endpoints until the server stops.
 async fn push(app: Arc<App>, stopping: watch::Receiver<bool>) {
     if let Err(failure) = app.deliveries.run(app.trusted().clone(), app.limits.stop_grace, stopping).await {
         tracing::error!(cause = failure.cause, "nothing is sent to endpoints");
     }
 }
 
-/// Until the server ends. A scraper that is not answered comes again.
+/// Serves metrics until the process ends. It needs no graceful stop, because a scraper tries again.
 async fn serve_figures(listener: TcpListener, router: Router) {
     let room = Arc::new(Semaphore::new(FIGURES_MAX));
     let graceful = GracefulShutdown::new();
@@ -170,9 +170,9 @@ async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
 ) -> std::io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let place = room.clone().acquire_owned().await.expect("this semaphore is never closed");
+    let place = room.clone().acquire_owned().await.expect("the semaphore is never closed");
     let (stream, peer) = listener.accept().await?;
-    // Small answers must not wait for more to send.
+    // Small answers must not wait for more data.
     stream.set_nodelay(true)?;
     Ok((stream, peer, place))
 }
@@ -198,7 +198,7 @@ fn serve<F>(
         .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
-        // A connection that breaks is the client's to notice.
+        // The client notices a broken connection itself.
         if let Err(error) = watched.await {
             tracing::debug!(%error, "a connection ended early");
         }

@@ -1,14 +1,14 @@
 //! Signing in: passwords, one-time links, the console's session.
 //!
-//! Everything here works for a page without scripts, whose forms are answered with pages and redirections, and for
-//! programs, which send JSON and get JSON. The way in is the same.
+//! Each call works for a page without scripts, whose forms get pages and redirects, and for programs, which send and
+//! get JSON.
 
 mod cookie;
 mod form;
 mod pace;
 mod page;
 
-pub(crate) use pace::{Pace, place};
+pub(crate) use pace::{Pace, limit_key};
 
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -38,37 +38,39 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 mod setup;
 
-/// How long the console's session lasts without work: a long day.
+/// How long a console session lasts without work.
 const SESSION: Span = Span::from_secs(12 * 3_600);
-/// How long it lasts however much somebody works: once a week everybody shows again who they are.
+/// How long a console session lasts at most. After a week everyone must sign in again.
 const SESSION_MOST: Span = Span::from_secs(7 * 86_400);
 
-/// What may follow the address of the page.
+/// The query of the sign-in page.
 #[derive(Deserialize)]
 struct LinkQuery {
     link: Option<String>,
-    /// Where to go on; a place of ours.
+    /// The local path to continue to.
     next: Option<String>,
 }
 
-/// Who wants in, and the proof.
+/// The credentials of a sign-in.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SignInBody {
+    /// The user's id.
     user: String,
+    /// The password.
     password: String,
-    /// Where a form goes on; a place of ours.
+    /// The local path that a form continues to.
     next: Option<String>,
 }
 
-/// The page to sign in; with `?link=` it lets in whom the link is for, once.
+/// Returns the sign-in page. With `?link=`, signs in the link's user once.
 #[utoipa::path(
     get, path = "/sign-in", tag = "sign-in",
     params(
         ("link" = Option<String>, Query, description = "The secret of a one-time link."),
-        ("next" = Option<String>, Query, description = "The page to go on to, on this server."),
+        ("next" = Option<String>, Query, description = "The local path to continue to."),
     ),
-    responses((status = 200, content_type = "text/html", body = String), (status = 303, description = "In, by the link."))
+    responses((status = 200, content_type = "text/html", body = String), (status = 303, description = "Signed in by the link."))
 )]
 async fn sign_in_page(
     State(app): State<Shared>,
@@ -78,16 +80,16 @@ async fn sign_in_page(
     Query(query): Query<LinkQuery>,
 ) -> Response {
     let page = Page::sign_in(&app, &headers).leading_to(query.next);
-    // Whoever only looks at the head of an answer, as scanners of links do, has not come in.
+    // A HEAD request does not redeem the link, because link scanners send it.
     match query.link.filter(|_| method != Method::HEAD) {
-        None => page.shown(),
+        None => page.render(),
         Some(link) => by_link(&app, peer, &link).await.unwrap_or_else(|problem| page.with(&problem)),
     }
 }
 
-/// The way in, for a stranger who opens the console's address.
+/// Returns the sign-in page, for the console's address without a session.
 pub(crate) fn way_in(app: &Shared, headers: &HeaderMap) -> Response {
-    Page::sign_in(app, headers).shown()
+    Page::sign_in(app, headers).render()
 }
 
 async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result<Response, Problem> {
@@ -98,7 +100,8 @@ async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result
     match app.trusted().redeem_link(link).await? {
         Some(LinkFor::SignIn(user)) => Ok(cookie::set(app, &open(app, user).await?, Redirect::to("/"))),
         Some(LinkFor::Setup) => {
-            // The right link at the wrong door: another one for the right door.
+            // A setup link was opened at the sign-in page. Redeeming has used it up, so a new one is made for the setup
+            // page.
             let link = app.trusted().make_link(LinkFor::Setup, setup::LINK).await?;
             Ok(Redirect::to(&format!("/setup?link={link}")).into_response())
         }
@@ -106,11 +109,11 @@ async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result
     }
 }
 
-/// Signs in with a password: the answer sets the console's cookie.
+/// Signs in with a password. The answer sets the console's cookie.
 #[utoipa::path(
     post, path = "/sign-in", tag = "sign-in",
     request_body(content((SignInBody = "application/json"), (SignInBody = "application/x-www-form-urlencoded"))),
-    responses((status = 200, body = Me), (status = 303, description = "In, for a form."))
+    responses((status = 200, body = Me), (status = 303, description = "Signed in; redirects a form."))
 )]
 async fn sign_in(
     State(app): State<Shared>,
@@ -140,7 +143,8 @@ async fn sign_in(
     }
 }
 
-/// Logs a password that was refused. What was typed as a user is logged only if it can be one: people mistake the fields.
+/// Logs a failed sign-in. The entered user is logged only if it is a valid id, because people may type the password
+/// there.
 fn log_failure(problem: &Problem, user: Option<&str>, source: Option<&str>) {
     if matches!(problem.code(), Code::WrongPassword | Code::UserDisabled) {
         let user = user.and_then(|user| UserId::new(user).ok());
@@ -149,7 +153,7 @@ fn log_failure(problem: &Problem, user: Option<&str>, source: Option<&str>) {
     }
 }
 
-/// The secret of a new session for whoever knows the password.
+/// Checks the password and returns the secret of a new session.
 async fn by_password(
     app: &App,
     peer: Option<Extension<Peer>>,
@@ -166,7 +170,7 @@ async fn by_password(
     let same = app.passwords.matches(password, hash).await;
     let same = same.map_err(|refused| people::password_problem("password", refused))?;
     match person.filter(|_| same) {
-        // Whoever has proved who they are may know why they are not let in, and nobody else.
+        // Only a caller with the right password learns that the user is disabled.
         Some(person) if person.disabled => Err(Problem::new(Code::UserDisabled)),
         Some(person) => open(app, person.id).await,
         None => Err(Problem::new(Code::WrongPassword)),
@@ -178,8 +182,8 @@ async fn open(app: &App, user: UserId) -> Result<String, Problem> {
     Ok(secret)
 }
 
-/// Whether a request is somebody's work, and not what an open page asks by itself: a page that is opened, a form that is
-/// sent, a change. Who has left their desk is signed out in the end, though a tab of theirs goes on beating.
+/// Returns whether a request counts as work: an opened page, a submitted form or a change. Calls that an open page
+/// makes by itself do not count, so that an unattended session expires.
 pub(crate) fn is_work(request: &Request) -> bool {
     let (method, headers, path) = (request.method(), request.headers(), request.uri().path());
     let by_itself = ["/heartbeat", "/turn", "/release"].iter().any(|end| path.ends_with(end));
@@ -188,7 +192,7 @@ pub(crate) fn is_work(request: &Request) -> bool {
     if method.is_safe() { opened } else { !by_itself }
 }
 
-/// The session in which somebody works lives on. That it could not be noted costs nothing yet: the next request tries again.
+/// Extends the console session. A failure has no effect yet, because the next request tries again.
 pub(crate) async fn keep(caller: &Caller) {
     if let Err(error) = caller.0.renew_session(SESSION, SESSION_MOST).await {
         tracing::debug!(target: "turno::http", %error, "a session was not renewed");
@@ -198,7 +202,8 @@ pub(crate) async fn keep(caller: &Caller) {
 /// Ends the console's session.
 #[utoipa::path(
     post, path = "/sign-out", tag = "sign-in",
-    responses((status = 204, description = "Out."), (status = 303, description = "Out, for a form."))
+    responses((status = 204, description = "Signed out."),
+        (status = 303, description = "Signed out; redirects a form."))
 )]
 async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
     if let Some(secret) = caller::cookie(&headers, caller::COOKIE) {
@@ -207,14 +212,14 @@ async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
         }
         end(&app, secret).await?;
     }
-    let answer = match form::Way::of(&headers) {
+    let answer = match form::Way::from_headers(&headers) {
         form::Way::Form => Redirect::to("/sign-in").into_response(),
         form::Way::Json => StatusCode::NO_CONTENT.into_response(),
     };
-    Ok(cookie::cleared(&app, answer))
+    Ok(cookie::clear(&app, answer))
 }
 
-/// Ends a session; one that is over already needs no ending.
+/// Ends a session. Succeeds if it has already ended.
 async fn end(app: &App, secret: &str) -> Result<(), Problem> {
     let ended = match app.trusted().authenticate(secret).await {
         Ok(handle) => match handle.principal() {
@@ -230,7 +235,7 @@ async fn end(app: &App, secret: &str) -> Result<(), Problem> {
 }
 
 impl form::Way {
-    /// The answer to somebody who has just got in.
+    /// Builds the answer to a successful sign-in.
     async fn welcome(
         self,
         app: &App,
@@ -242,7 +247,7 @@ impl form::Way {
             return Ok(cookie::set(app, secret, Redirect::to(local(next))));
         }
         let caller = Caller(app.trusted().authenticate(secret).await?);
-        let mut answer = cookie::set(app, secret, (status, Json(Me::of(&caller).await?)));
+        let mut answer = cookie::set(app, secret, (status, Json(Me::load(&caller).await?)));
         answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(answer)
     }

@@ -1,16 +1,16 @@
-//! Times as programs read them: RFC 3339, UTC, with milliseconds.
+//! Times in the API: RFC 3339, UTC, with milliseconds.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use turno::core::time::Time;
 
-/// A time on its way out.
+/// A time for output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(pub(crate) Time);
 
 impl std::fmt::Display for Stamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Far beyond any calendar means never; the last instant that can be written says so well enough.
+        // A time beyond the calendar means never. It is shown as the last representable instant.
         let at =
             Timestamp::from_millisecond(self.0.0).unwrap_or(if self.0.0 < 0 { Timestamp::MIN } else { Timestamp::MAX });
         write!(f, "{at:.3}")
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_in_utc_with_milliseconds() {
+    fn times_are_rendered_in_utc_with_milliseconds() {
         assert_eq!(Stamp(Time(1_736_937_000_000)).to_string(), "2025-01-15T10:30:00.000Z");
         assert_eq!(Stamp(Time(1_736_937_000_007)).to_string(), "2025-01-15T10:30:00.007Z");
         assert!(Stamp(Time(i64::MAX)).to_string().starts_with("9999-"));

@@ -1,8 +1,8 @@
-//! The wish to end: Ctrl-C from a person, SIGTERM from whatever supervises the process.
+//! The signals that stop the server: Ctrl-C, and SIGTERM from a supervisor.
 
 use crate::failure::Failure;
 
-/// Hears signals from the moment it is made.
+/// Listens for signals from its creation on.
 #[derive(Debug)]
 pub(super) struct Stop {
     #[cfg(unix)]
@@ -38,7 +38,7 @@ impl Stop {
 
     #[cfg(not(unix))]
     pub(super) async fn requested(&mut self) {
-        // Failing to listen must not look like the wish to end.
+        // A failure to listen for the signal must not stop the server.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,4 @@
-//! Sources of synchronisation: as the configuration describes them, as the database has them, and how their queues are.
+//! Sources of synchronisation: their configuration, their state in the database, and their queues.
 
 use std::sync::PoisonError;
 
@@ -25,70 +25,73 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(source_list)).routes(routes!(source_get)).routes(routes!(source_resync))
 }
 
-/// A table whose changes are carried elsewhere.
+/// A source: a table whose changes are delivered to a destination.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = SyncSource)]
 pub(crate) struct SourceView {
-    /// What it is called.
+    /// The name of the source.
     pub(crate) name: String,
-    /// The table it watches.
+    /// The watched table.
     pub(crate) table: String,
-    /// The column that names an identity.
+    /// The column with the key.
     pub(crate) key: String,
     /// The columns whose changes count.
     pub(crate) watch: Vec<String>,
     /// The columns that are sent.
     pub(crate) payload: Vec<String>,
-    /// Which row speaks for its key; null if every row does.
+    /// The condition for the current row of a key. Null if every row is current.
     pub(crate) current_when: Option<String>,
-    /// Which rows take part; null if all do.
+    /// The condition for rows that take part. Null if all rows do.
     pub(crate) enqueue_when: Option<String>,
-    /// What happens when a row stops taking part: `ignore` or `deactivate`.
+    /// What happens if a row stops taking part: `ignore` or `deactivate`.
     pub(crate) on_leave: &'static str,
-    /// What the destination is told to do with a row.
+    /// The action sent with a current row.
     pub(crate) action_update: String,
-    /// What it is told to do when there is none any more.
+    /// The action sent if the key has no current row.
     pub(crate) action_deactivate: String,
+    /// The name of the source's trigger.
     pub(crate) trigger: String,
-    /// Where people of the database look at the queue; null if there is no such view.
+    /// The database view of the queue. Null if there is none.
     pub(crate) view: Option<String>,
-    /// Whether the triggers are there: `installed`, `absent`, `differs` (from the configuration), `blocked` (something else has
-    /// a name that it needs, see `problem`), `no_triggers` (the database has none, and the queue is fed over the API), `unknown`
-    /// (see `problem`).
+    /// The state of the triggers: `installed`, `absent`, `differs` (from the configuration), `blocked` (another object
+    /// has a name that the source needs, see `problem`), `no_triggers` (the database has none, and changes come over
+    /// the API) or `unknown` (see `problem`).
     #[schema(example = "installed")]
     pub(crate) installed: &'static str,
-    /// What belongs to it in the database, each with its state.
+    /// The database objects of the source.
     pub(crate) parts: Vec<PartView>,
-    /// Why it does not work: the database cannot say how it is, something else has a name that it needs, or its destination
-    /// is not called for want of a secret. Null if none of them.
+    /// Why the source does not work: its state cannot be read, another object has a name that it needs, or the
+    /// destination's secret is missing. Null if there is no problem.
     pub(crate) problem: Option<String>,
     /// Changes that wait for their first attempt.
     pub(crate) waiting: i64,
-    /// Changes that failed and will be tried again.
+    /// Changes that failed and will be retried.
     pub(crate) failing: i64,
-    /// Changes with no attempts left.
+    /// Changes without attempts left.
     pub(crate) exhausted: i64,
-    /// Marks that could not become an event, because the key cannot be one.
+    /// Marks whose key is not valid, so that no change could be enqueued.
     pub(crate) refused: i64,
-    /// Keys whose row stopped taking part without the destination being told; null in lists, where it is not counted.
+    /// Keys whose row stopped taking part without a change being sent. Null in lists, where it is not counted.
     pub(crate) left: Option<i64>,
-    /// Keys that the destination believes active, whose row is gone, with nothing on its way; null in lists, where it is not
-    /// counted.
+    /// Keys that are active at the destination although their row is gone and no change is pending. Null in lists,
+    /// where it is not counted.
     pub(crate) gone: Option<i64>,
-    /// Where its changes wait, with its destination; null until the queue exists.
+    /// The queue of the source's changes, with its destination. Null until the queue exists.
     queue: Option<QueueView>,
+    /// The name of the source's queue.
     pub(crate) queue_name: String,
 }
 
-/// Something that belongs to a source in the database.
+/// A database object of a source.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = SyncPart)]
 pub(crate) struct PartView {
     /// `function`, `trigger`, `index` or `view`.
     pub(crate) what: &'static str,
+    /// The name of the object.
     pub(crate) name: String,
-    /// `good`, `missing`, `differs`, `disabled`, `stale`: of an earlier configuration, or `taken`: something that is not of
-    /// the source has the name.
+    /// `good`, `missing`, `differs`, `disabled`, `stale` (from an earlier configuration) or `taken` (another object has
+    /// the name).
     pub(crate) state: &'static str,
 }
 
@@ -98,7 +101,7 @@ impl From<Part> for PartView {
     }
 }
 
-/// The sources of the configuration, in their order.
+/// Lists the configured sources, in the order of the configuration.
 #[utoipa::path(get, path = "/v1/sync/sources", tag = "sync", params(PageQuery),
     responses((status = 200, body = Page<SourceView>)))]
 async fn source_list(
@@ -113,22 +116,22 @@ async fn source_list(
     let mut items = Vec::new();
     for (_, source) in page.items {
         let handle = caller.0.sync(source.source.clone());
-        items.push(shown(&app, &caller, source, &handle, handle.glance().await).await?);
+        items.push(load_view(&app, &caller, source, &handle, handle.glance().await).await?);
     }
     Ok(Json(Page { items, next_cursor: page.next_cursor }))
 }
 
-/// All sources, for the console.
+/// Returns all sources, for the console.
 pub(crate) async fn sources(app: &Shared, caller: &Caller) -> Result<Vec<SourceView>, Problem> {
     let mut sources = Vec::new();
     for source in &app.sync_sources {
         let handle = caller.0.sync(source.source.clone());
-        sources.push(shown(app, caller, source, &handle, handle.glance().await).await?);
+        sources.push(load_view(app, caller, source, &handle, handle.glance().await).await?);
     }
     Ok(sources)
 }
 
-/// One source, with how many have left without the destination being told, and how many are gone.
+/// Returns a source, including the counts `left` and `gone`.
 #[utoipa::path(get, path = "/v1/sync/sources/{name}", tag = "sync", params(("name" = String, Path)),
     responses((status = 200, body = SourceView)))]
 async fn source_get(
@@ -136,32 +139,34 @@ async fn source_get(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<SourceView>, Problem> {
-    let source = known(&app, &name)?;
+    let source = find_source(&app, &name)?;
     let handle = caller.0.sync(source.source.clone());
-    shown(&app, &caller, source, &handle, handle.status().await).await.map(Json)
+    load_view(&app, &caller, source, &handle, handle.status().await).await.map(Json)
 }
 
-/// What is to be sent again.
+/// The keys to send again.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = SyncResync)]
 #[serde(deny_unknown_fields)]
 struct ResyncBody {
-    /// This key, whether there is a row for it or not.
+    /// A key to send again, even if it has no row.
     #[schema(value_type = Option<String>)]
     key: Option<Key>,
-    /// Every key of the source.
+    /// True to send every key of the source again. Default: false.
     #[serde(default)]
     all: bool,
-    /// Why, for the audit.
+    /// The reason, shown in the audit.
     #[schema(max_length = 500)]
     reason: Option<String>,
 }
 
-/// Sends one key again, or all of them: those with a row in the order of the key, some hundred at a time beside your
-/// applications, and then those that were delivered and have none any more. What is exhausted is retried by
-/// `POST /v1/queues/{queue}/retry-exhausted`.
+/// Sends one key again, or all keys.
+///
+/// A resync of all keys first sends the keys with a row, in key order and a few hundred at a time, so that
+/// applications can write meanwhile. Then it sends the keys that were delivered and have no row any more. It does not
+/// retry exhausted items: use `POST /v1/queues/{queue}/retry-exhausted`.
 #[utoipa::path(post, path = "/v1/sync/sources/{name}/resync", tag = "sync", params(("name" = String, Path)),
-    responses((status = 202, description = "It is on its way.")))]
+    responses((status = 202, description = "The resync was accepted.")))]
 async fn source_resync(
     State(app): State<Shared>,
     caller: Caller,
@@ -177,25 +182,25 @@ async fn source_resync(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Sends every key of a source again. It takes as long as the table is large, so nobody waits for its end; asked for
-/// again meanwhile, it is the same one.
+/// Starts a resync of every key in the background, because its duration grows with the table. If one is running
+/// already, does nothing.
 pub(crate) async fn resync_all(
     app: &Shared,
     caller: &Caller,
     name: &str,
     reason: Option<String>,
 ) -> Result<(), Problem> {
-    let handle = caller.0.sync(known(app, name)?.source.clone()).because(reason);
+    let handle = caller.0.sync(find_source(app, name)?.source.clone()).because(reason);
     if !handle.has_triggers() {
         return Err(turno::Error::from(SourceRefused::NoTriggers).into());
     }
-    // What would stop it is said now, while somebody listens.
+    // Checks for known problems first, while the caller can still be told.
     if let Some(trouble) = handle.glance().await?.trouble {
         return Err(turno::Error::from(trouble).into());
     }
-    let Some(under_way) = UnderWay::begin(app, name) else { return Ok(()) };
+    let Some(running) = RunningResync::begin(app, name) else { return Ok(()) };
     tokio::spawn(async move {
-        let name = under_way.name.as_str();
+        let name = running.name.as_str();
         match handle.resync_all(None, |_| {}).await {
             Ok(done) => tracing::info!(source = name, queued = done.queued, unfit = done.unfit, "sent again"),
             Err(error) => tracing::warn!(source = name, %error, "sending again has stopped midway; ask for it again"),
@@ -204,26 +209,26 @@ pub(crate) async fn resync_all(
     Ok(())
 }
 
-/// A source that is being sent again, until it is dropped.
-struct UnderWay {
+/// Marks a resync as running until it is dropped.
+struct RunningResync {
     app: Shared,
     name: String,
 }
 
-impl UnderWay {
-    fn begin(app: &Shared, name: &str) -> Option<UnderWay> {
+impl RunningResync {
+    fn begin(app: &Shared, name: &str) -> Option<RunningResync> {
         let began = app.resyncs.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
-        began.then(|| UnderWay { app: app.clone(), name: name.to_owned() })
+        began.then(|| RunningResync { app: app.clone(), name: name.to_owned() })
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RunningResync {
     fn drop(&mut self) {
         self.app.resyncs.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
     }
 }
 
-/// Sends one key of a source again; answers it as the table has it.
+/// Sends one key again. Returns the key in the spelling of the table.
 pub(crate) async fn resync(
     app: &App,
     caller: &Caller,
@@ -231,20 +236,20 @@ pub(crate) async fn resync(
     key: Key,
     reason: Option<String>,
 ) -> Result<Key, Problem> {
-    Ok(caller.0.sync(known(app, name)?.source.clone()).because(reason).resync(key).await?)
+    Ok(caller.0.sync(find_source(app, name)?.source.clone()).because(reason).resync(key).await?)
 }
 
-/// How many keys a source has, counted up to a bound.
+/// Returns the number of keys of a source, counted up to a bound.
 pub(crate) async fn size(app: &App, caller: &Caller, name: &str) -> Result<i64, Problem> {
-    Ok(caller.0.sync(known(app, name)?.source.clone()).size().await?)
+    Ok(caller.0.sync(find_source(app, name)?.source.clone()).size().await?)
 }
 
-fn known<'a>(app: &'a App, name: &str) -> Result<&'a SyncSource, Problem> {
+fn find_source<'a>(app: &'a App, name: &str) -> Result<&'a SyncSource, Problem> {
     let found = app.sync_sources.iter().find(|source| source.name == name);
     found.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", format!("source {name}")))
 }
 
-async fn shown(
+async fn load_view(
     app: &Shared,
     caller: &Caller,
     source: &SyncSource,
@@ -252,11 +257,11 @@ async fn shown(
     status: Result<SyncStatus, turno::Error>,
 ) -> Result<SourceView, Problem> {
     let queue = match caller.0.queue(source.queue.clone()).await {
-        Ok(_) => Some(overview::seen(app, caller, source.queue.clone()).await?),
+        Ok(_) => Some(overview::load_view(app, caller, source.queue.clone()).await?),
         Err(turno::Error::Unknown(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    // A table that is not there, or may not be read, is something to be shown and not a failure of the page.
+    // A table that is missing or not readable is shown as a problem of the source.
     let (status, trouble) = match status {
         Ok(status) => (Some(status.clone()), status.trouble),
         Err(turno::Error::Source(SourceRefused::NoQueue(_))) => (None, None),

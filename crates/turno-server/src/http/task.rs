@@ -1,4 +1,4 @@
-//! Tasks over HTTP: lines, processing under one's own lock, stock.
+//! Tasks over HTTP: drafts, lines, processing under the caller's lock, stock.
 
 mod input;
 mod lock;
@@ -12,7 +12,7 @@ use turno::core::id::Resource;
 use turno::core::task::{Action, TaskId};
 use utoipa_axum::router::OpenApiRouter;
 
-pub(crate) use view::{said as line_said, unknown};
+pub(crate) use view::{error_args as line_said, unknown};
 pub(super) use write::if_match;
 
 use super::app::Shared;
@@ -24,7 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().merge(read::routes()).merge(write::routes()).merge(lock::routes()).merge(process::routes())
 }
 
-/// Carries out one command for a page, which reads the task again by itself.
+/// Executes one command for a console page and returns the task's id. The page reads the task again by itself.
 pub(crate) async fn changed(
     caller: &Caller,
     reader: &Reader,
@@ -35,19 +35,19 @@ pub(crate) async fn changed(
     let TaskAnswer { answer, task, lease, now, .. } = caller.0.task(id, who.clone(), action).await?;
     let lease = &lease;
     if let Err(refused) = answer {
-        return Err(view::Asked { caller, reader, who, lease, now }.refused(id, &refused).await);
+        return Err(view::RefusalContext { caller, reader, who, lease, now }.problem(id, &refused).await);
     }
     task.map(|task| task.id).ok_or_else(|| unknown(id.unwrap_or_default()))
 }
 
-/// The task that a path names. There is one way to write a number; any other names nothing.
+/// Parses the task id of a path. Only the canonical form of a number is accepted, so that a task has one address.
 pub(crate) fn task_id(text: &str) -> Result<TaskId, Problem> {
     let unknown = || Problem::new(Code::NotFound).arg("thing", format_args!("task {text}"));
     let resource = Resource::new(format!("task:{text}")).map_err(|_| unknown())?;
     TaskId::of(&resource).filter(|id| id.0 > 0).ok_or_else(unknown)
 }
 
-/// The line that a path names.
+/// Parses the line number of a path.
 fn line_number(text: &str) -> Result<u32, Problem> {
     let number = text.parse().ok().filter(|number: &u32| number.to_string() == text);
     number.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", format_args!("line {text}")))
@@ -58,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_plain_number_names_a_task_or_a_line() {
-        assert_eq!(task_id("7").expect("a number"), TaskId(7));
-        assert_eq!(line_number("2").expect("a number"), 2);
+    fn task_and_line_numbers_have_one_spelling() {
+        assert_eq!(task_id("7").expect("a valid number"), TaskId(7));
+        assert_eq!(line_number("2").expect("a valid number"), 2);
         for bad in ["0", "-1", "+7", "07", "7.0", "x", "", " 7", "9223372036854775808", "7\n"] {
-            assert_eq!(task_id(bad).expect_err("no task").code(), Code::NotFound, "{bad:?}");
+            assert_eq!(task_id(bad).expect_err("not a task id").code(), Code::NotFound, "{bad:?}");
         }
         for bad in ["-1", "+1", "01", "1.0", "x", "", "4294967296"] {
-            assert_eq!(line_number(bad).expect_err("no line").code(), Code::NotFound, "{bad:?}");
+            assert_eq!(line_number(bad).expect_err("not a line number").code(), Code::NotFound, "{bad:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The whole router on a database of its own, for what cannot be set from outside.
+//! The whole router on its own database, for tests that need settings which have no option.
 
 use std::sync::Arc;
 
@@ -11,34 +11,34 @@ use super::app::App;
 use crate::config::{Environment, Limits};
 use crate::database::{self, TemporaryFolder};
 
-/// A server without its socket.
+/// A server without a socket.
 pub(super) struct Bench {
     pub(super) app: Arc<App>,
     front: Front,
     _folder: TemporaryFolder,
-    _told: watch::Sender<bool>,
+    _stopping: watch::Sender<bool>,
 }
 
 impl Bench {
     pub(super) async fn with(change: impl FnOnce(&mut App)) -> Bench {
-        let folder = TemporaryFolder::create().expect("a temporary folder");
-        let database = database::open(&folder.url()).await.expect("a fresh database");
-        let told = watch::Sender::new(false);
-        let mut app = App::new(database, Environment::Development, Limits::default(), told.subscribe());
+        let folder = TemporaryFolder::create().expect("the folder is created");
+        let database = database::open(&folder.url()).await.expect("the database opens");
+        let stopping = watch::Sender::new(false);
+        let mut app = App::new(database, Environment::Development, Limits::default(), stopping.subscribe());
         change(&mut app);
         let app = Arc::new(app);
-        Bench { front: Front::new(app.clone()), app, _folder: folder, _told: told }
+        Bench { front: Front::new(app.clone()), app, _folder: folder, _stopping: stopping }
     }
 
-    /// The answer to a request without a body.
+    /// Sends a request without a body and returns the answer.
     pub(super) async fn call(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> axum::response::Response {
         let request = headers
             .iter()
             .fold(Request::builder().method(method).uri(path), |request, (name, value)| request.header(*name, *value));
-        self.send(request.body(Body::empty()).expect("a request")).await
+        self.send(request.body(Body::empty()).expect("a valid request")).await
     }
 
-    /// The answer to a request.
+    /// Sends a request and returns the answer.
     pub(super) async fn send(&self, request: Request<Body>) -> axum::response::Response {
         self.front.answer(request).await
     }

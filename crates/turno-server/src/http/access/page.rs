@@ -1,4 +1,4 @@
-//! The page of the table, `docs/reference/access.md`: written from it, and compared with it, so that it cannot lie.
+//! Generates `docs/reference/access.md` from the table of routes. A test compares the file with the table.
 
 use turno::core::access::{Permission, Permissions, Role};
 
@@ -9,12 +9,12 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/ac
 const INTRODUCTION: &str = "\
 # Who may call what
 
-Every route with the permission that it asks for, and what follows for the three roles. A token may carry less than its
-owner's role; then it is refused what it does not carry. Whoever does not say who they are is answered 401 where the
-column *anonymous* says no, and whoever lacks the permission 403, both before the body is parsed.
+Every route, the permission that it requires, and which of the three roles have it. A token can carry fewer permissions
+than its owner's role. A call without a valid token gets 401 where the column *anonymous* says no. A call without the
+permission gets 403. Both are decided before the body is parsed.
 
-This page is written from `crates/turno-server/src/http/access.rs`, the table that the server itself asks. After a change
-there, `TURNO_UPDATE_DOCS=1 cargo test -p turno-server the_page_says_what_the_table_says` writes it anew.
+This page is generated from `crates/turno-server/src/http/access.rs`, the table that the server checks. After a change
+there, run `TURNO_UPDATE_DOCS=1 cargo test -p turno-server access_page_matches_the_table`.
 
 | call | needs | anonymous | viewer | editor | admin |
 |---|---|---|---|---|---|
@@ -23,8 +23,8 @@ there, `TURNO_UPDATE_DOCS=1 cargo test -p turno-server the_page_says_what_the_ta
 fn page() -> String {
     let rows = TABLE.iter().map(|row| {
         let needs = match row.needs {
-            Needs::Nobody => "nothing".to_owned(),
-            Needs::Anybody => "a token".to_owned(),
+            Needs::Nothing => "nothing".to_owned(),
+            Needs::Token => "a token".to_owned(),
             Needs::May(permission) => format!("`{permission}`"),
             Needs::Lease => "`leases.use`; for `task:…` `inventory.manage`".to_owned(),
             Needs::SomeLease => "`leases.use` or `inventory.manage`".to_owned(),
@@ -39,8 +39,8 @@ fn page() -> String {
 fn may(needs: Needs, role: Option<Role>) -> &'static str {
     let holds = |permission: Permission| role.map_or_else(Permissions::default, Role::permissions).has(permission);
     let may = match needs {
-        Needs::Nobody => true,
-        Needs::Anybody => role.is_some(),
+        Needs::Nothing => true,
+        Needs::Token => role.is_some(),
         Needs::May(permission) => holds(permission),
         Needs::Lease => holds(Permission::LeasesUse) && holds(Permission::InventoryManage),
         Needs::SomeLease => holds(Permission::LeasesUse) || holds(Permission::InventoryManage),
@@ -49,14 +49,15 @@ fn may(needs: Needs, role: Option<Role>) -> &'static str {
 }
 
 #[test]
-fn the_page_says_what_the_table_says() {
+fn access_page_matches_the_table() {
     let page = page();
     if std::env::var_os("TURNO_UPDATE_DOCS").is_some() {
-        std::fs::create_dir_all(std::path::Path::new(PAGE).parent().expect("it has a folder")).expect("writable");
-        std::fs::write(PAGE, &page).expect("writable");
+        std::fs::create_dir_all(std::path::Path::new(PAGE).parent().expect("the path has a parent"))
+            .expect("the folder is created");
+        std::fs::write(PAGE, &page).expect("the page is written");
     }
-    let written = std::fs::read_to_string(PAGE).unwrap_or_default();
-    assert!(written == page, "docs/reference/access.md is behind; run this test with TURNO_UPDATE_DOCS=1");
+    let committed = std::fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(committed == page, "docs/reference/access.md is behind; run this test with TURNO_UPDATE_DOCS=1");
 }
 
 #[test]

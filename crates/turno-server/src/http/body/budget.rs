@@ -1,7 +1,8 @@
-//! Memory for bodies: callers share a budget, and one caller has at most a quarter of it.
+//! Memory budgets for bodies. Callers share a budget, and one caller may hold at most a quarter of it.
 //!
-//! A body waits for memory, because its caller has nothing to correct. The caller's share is taken before the shared
-//! memory, so that a caller who waits for a share holds nothing that other callers wait for.
+//! A body waits for memory instead of being refused at once, because the client has nothing to correct. The caller's
+//! share is taken before the shared memory, so that a caller who waits for a share holds nothing that other callers
+//! wait for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,7 +17,7 @@ use crate::http::problem::{Code, Problem};
 const UNIT: usize = 1 << 10;
 /// The part of a budget that one caller may hold.
 const PART: usize = 4;
-/// The map of shares is searched for unused ones when it has this many, and again when it has twice the used ones.
+/// Unused shares are removed when the map has this many entries, and again when it has twice the used ones.
 const SWEEP_MIN: usize = 64;
 
 /// The memory of one kind of bodies.
@@ -27,14 +28,14 @@ pub(crate) struct Budget {
     shares: Mutex<Shares>,
 }
 
-/// What each caller has left of its share. A share without a body or a waiting body is unused.
+/// The remaining share of each caller. A share is unused if no body holds it or waits for it.
 #[derive(Debug)]
 struct Shares {
     by_caller: HashMap<CallerId, Weak<Semaphore>>,
     sweep_at: usize,
 }
 
-/// Memory that a body holds; given back when dropped.
+/// Memory that a body holds. Freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     share: OwnedSemaphorePermit,
@@ -48,8 +49,9 @@ impl Budget {
         Budget { size, shared: Arc::new(Semaphore::new(size)), shares: Mutex::new(shares) }
     }
 
-    /// Waits until this much memory is free, for at most `patience` per step. Returns `too_many_requests` if the caller's
-    /// own bodies are in the way, and `overloaded` if the bodies of all callers are.
+    /// Reserves this much memory. Waits at most `patience` for the caller's share and again for the shared memory.
+    /// Returns `too_many_requests` if the caller's own bodies use up its share, and `overloaded` if all bodies use up
+    /// the budget.
     pub(super) async fn reserve(
         &self,
         caller: CallerId,
@@ -66,7 +68,7 @@ impl Budget {
         Ok(Reserved { share, shared })
     }
 
-    /// How many bytes are reserved.
+    /// Returns the number of reserved bytes.
     pub(crate) fn reserved(&self) -> usize {
         self.size.saturating_sub(self.shared.available_permits()).saturating_mul(UNIT)
     }
@@ -87,7 +89,7 @@ impl Budget {
 }
 
 impl Reserved {
-    /// Gives back what is beyond this many bytes.
+    /// Frees what is beyond this many bytes.
     pub(super) fn shrink(&mut self, bytes: usize) {
         for permit in [&mut self.share, &mut self.shared] {
             drop(permit.split(permit.num_permits().saturating_sub(bytes.div_ceil(UNIT))));
@@ -104,11 +106,11 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(600);
 
     fn caller(name: &str) -> CallerId {
-        CallerId::User { user: name.try_into().expect("a name"), via: None }
+        CallerId::User { user: name.try_into().expect("a valid id"), via: None }
     }
 
     fn at_once(budget: &Budget, name: &str, bytes: usize) -> Option<Reserved> {
-        budget.reserve(caller(name), bytes, PATIENCE).now_or_never().map(|reserved| reserved.expect("there is room"))
+        budget.reserve(caller(name), bytes, PATIENCE).now_or_never().map(|reserved| reserved.expect("memory is free"))
     }
 
     #[tokio::test]
@@ -157,8 +159,8 @@ mod tests {
     async fn shares_without_bodies_are_forgotten() {
         let budget = Budget::new(64 * MIB);
         for n in 0..1_000 {
-            budget.reserve(caller(&format!("u{n}")), MIB, PATIENCE).await.expect("there is room");
+            budget.reserve(caller(&format!("u{n}")), MIB, PATIENCE).await.expect("memory is free");
         }
-        assert!(budget.shares.lock().expect("whole").by_caller.len() <= SWEEP_MIN);
+        assert!(budget.shares.lock().expect("not poisoned").by_caller.len() <= SWEEP_MIN);
     }
 }

@@ -1,4 +1,4 @@
-//! Bodies that stop, break off, have no length or are refused; and what they hold meanwhile.
+//! Bodies that stall, break off, have no length or are refused, and the memory they hold meanwhile.
 
 use super::*;
 use crate::http::access;
@@ -25,16 +25,20 @@ fn half_sent() -> Body {
 
 fn post(path: &str, headers: &[(&str, &str)], body: Body) -> Request {
     let request = Request::builder().method("POST").uri(path);
-    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).body(body).expect("a request")
+    headers
+        .iter()
+        .fold(request, |request, (name, value)| request.header(*name, *value))
+        .body(body)
+        .expect("a valid request")
 }
 
-/// A server with Ana, who may do everything, and her header.
+/// A server with the administrator Ana, and her `Authorization` header.
 async fn with_ana(change: impl FnOnce(&mut App)) -> (Bench, String) {
     let bench = Bench::with(change).await;
-    let ana = turno::NewPerson::new("ana", "Ana", turno::Role::Admin).expect("a name");
-    bench.app.trusted().add_person(ana).await.expect("added");
-    let token = turno::NewToken::of("ana").expect("a name");
-    let (_, secret) = bench.app.trusted().create_token(token).await.expect("made");
+    let ana = turno::NewPerson::new("ana", "Ana", turno::Role::Admin).expect("a valid id");
+    bench.app.trusted().add_person(ana).await.expect("the person is added");
+    let token = turno::NewToken::of("ana").expect("a valid id");
+    let (_, secret) = bench.app.trusted().create_token(token).await.expect("the token is created");
     (bench, format!("Bearer {secret}"))
 }
 
@@ -46,30 +50,30 @@ async fn received(bench: &Bench, request: &mut Request) -> Result<Option<Reserve
 #[tokio::test]
 async fn a_body_that_stops_coming_is_refused_in_both_languages() {
     let (bench, bearer) = with_ana(|app| app.bodies.time = Duration::from_millis(10)).await;
-    for (language, said) in
+    for (language, text) in
         [("es", "El cuerpo de la petición no llegó a tiempo"), ("en", "The body of the request did not arrive in time")]
     {
         for path in ["/sign-in", "/v1/leases/caja:1/heartbeat", "/v1/queues/mails/items", "/v1/leases/caja:1/claim"] {
             let headers = [("authorization", bearer.as_str()), ("accept-language", language)];
             let answer = bench.send(post(path, &headers, half_sent())).await;
             assert_eq!(answer.status(), 408, "{path}");
-            let text = axum::body::to_bytes(answer.into_body(), MIB).await.expect("a body");
-            assert!(String::from_utf8_lossy(&text).contains(said), "{path}: {text:?}");
+            let body = axum::body::to_bytes(answer.into_body(), MIB).await.expect("the body is read");
+            assert!(String::from_utf8_lossy(&body).contains(text), "{path}: {body:?}");
         }
     }
 }
 
 #[test]
-fn a_body_earns_a_second_with_every_128_kib() {
+fn every_128_kib_extend_the_deadline_by_a_second() {
     assert_eq!(earned(0), Duration::ZERO);
     assert_eq!(earned(128 * KIB), Duration::from_secs(1));
     assert_eq!(earned(BODY_MAX), Duration::from_secs(64));
 }
 
 #[test]
-fn heartbeats_settlements_and_sign_ins_use_memory_of_their_own() {
+fn heartbeats_settlements_and_sign_ins_have_their_own_budgets() {
     let memory = |path: &str, size: usize| {
-        let row = access::find("POST", path).expect("a route");
+        let row = access::find("POST", path).expect("the route exists");
         levels(row).iter().find(|(bound, _)| size <= *bound).map(|(_, memory)| *memory)
     };
     for path in ["/v1/leases/heartbeat", "/v1/leases/a/release", "/v1/queues/q/ack", "/v1/tasks/1/finalize"] {
@@ -86,7 +90,7 @@ fn heartbeats_settlements_and_sign_ins_use_memory_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_body_of_unknown_length_holds_what_it_turned_out_to_have_until_it_is_answered() {
+async fn body_of_unknown_length_reserves_its_final_size() {
     let (bench, bearer) = with_ana(|_| {}).await;
     let headers = [("authorization", bearer.as_str())];
     let piece = || Ok(Bytes::from(vec![b' '; 2_000]));
@@ -98,7 +102,7 @@ async fn a_body_of_unknown_length_holds_what_it_turned_out_to_have_until_it_is_a
         ("/sign-in", 3, &bench.app.bodies.public, 6 * KIB),
     ] {
         let mut request = post(path, &headers, chunked((0..pieces).map(|_| piece()).collect()));
-        let memory = received(&bench, &mut request).await.expect("it is read");
+        let memory = received(&bench, &mut request).await.expect("the body is read");
         assert_eq!(budget.reserved(), held, "{path}");
         assert_eq!(bench.app.bodies.reserved().map(|(_, bytes)| bytes).iter().sum::<usize>(), held, "{path}");
         let whole = axum::body::to_bytes(request.into_body(), MIB).await.expect("the whole body");
@@ -108,7 +112,7 @@ async fn a_body_of_unknown_length_holds_what_it_turned_out_to_have_until_it_is_a
     }
 }
 
-/// The rule that the P3 attack broke: a place is taken after the body, whatever its size.
+/// Regression test: half-sent bodies once filled the rooms. A place is taken only after the body, at any size.
 #[tokio::test]
 async fn a_request_whose_body_is_under_way_is_in_no_room() {
     let (bench, bearer) = with_ana(|_| {}).await;
@@ -135,7 +139,7 @@ async fn a_request_whose_body_is_under_way_is_in_no_room() {
 }
 
 #[tokio::test]
-async fn a_refused_body_is_read_to_its_end_unless_the_client_waits_to_be_asked() {
+async fn refused_body_is_read_to_its_end_unless_the_client_expects_100_continue() {
     let (bench, bearer) = with_ana(|_| {}).await;
     for (path, bearer, code) in [
         ("/nothing", "", None),
@@ -156,7 +160,7 @@ async fn a_refused_body_is_read_to_its_end_unless_the_client_waits_to_be_asked()
     }
 }
 
-/// So many pieces of 1 MiB, counted as they are taken.
+/// Returns chunks of 1 MiB and counts those that are read.
 fn counted(read: Arc<AtomicUsize>, pieces: usize) -> impl Stream<Item = Bytes> + Send {
     stream::iter(0..pieces).map(move |_| {
         read.fetch_add(1, Ordering::Relaxed);
@@ -164,7 +168,7 @@ fn counted(read: Arc<AtomicUsize>, pieces: usize) -> impl Stream<Item = Bytes> +
     })
 }
 
-/// A body that says how long it is.
+/// A body with a declared length.
 struct Declared {
     length: usize,
     pieces: Pin<Box<dyn Stream<Item = Bytes> + Send>>,

@@ -1,7 +1,7 @@
-//! Bodies under way from callers who have not signed in, bounded per source address.
+//! Incomplete bodies of unauthenticated callers, bounded per source address.
 //!
-//! A new body ends the oldest unread one of its source beyond the bound. An honest sign-in arrives at once, so it is read
-//! even while somebody behind the same address keeps half-sent ones open.
+//! A new body beyond the bound ends the oldest incomplete one of its source. A normal sign-in arrives at once, so it is
+//! read even while another client behind the same address keeps half-sent bodies open.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// Unread bodies of one source at once: an office that signs in at nine has a few.
+/// The most incomplete bodies of one source. An office where many people sign in at once has a few.
 const PER_SOURCE: usize = 64;
 
-/// The unread bodies of all sources.
+/// The incomplete bodies of all sources.
 #[derive(Debug, Default)]
 pub(crate) struct Unread(Mutex<Sources>);
 
@@ -23,7 +23,7 @@ struct Sources {
     next: u64,
 }
 
-/// One body that is being read; dropped when it is there.
+/// A body that is being read. Dropped when it is complete.
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
     unread: &'a Unread,
@@ -33,7 +33,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl Unread {
-    /// Counts one more body of this source; ends the oldest if there are too many.
+    /// Registers a body of this source. Ends the oldest one if there are too many.
     pub(super) fn begin(&self, source: IpAddr) -> Reading<'_> {
         let (sender, ended) = oneshot::channel();
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Unread {
 }
 
 impl Reading<'_> {
-    /// Returns once newer bodies of the same source have ended this one.
+    /// Waits until newer bodies of the same source end this one.
     pub(super) async fn ended(&mut self) {
         let _ = (&mut self.ended).await;
     }
@@ -80,10 +80,10 @@ mod tests {
         let unread = Unread::default();
         let mut other = unread.begin(THERE);
         let mut bodies: Vec<_> = (0..PER_SOURCE).map(|_| unread.begin(HERE)).collect();
-        assert!(bodies.iter_mut().all(|body| body.ended().now_or_never().is_none()), "as many as are allowed");
+        assert!(bodies.iter_mut().all(|body| body.ended().now_or_never().is_none()), "the bound is not exceeded");
         let mut newest = unread.begin(HERE);
         let ended: Vec<_> = bodies.iter_mut().map(|body| body.ended().now_or_never().is_some()).collect();
-        assert!(ended[0] && !ended[1..].contains(&true), "the oldest, and only that one");
+        assert!(ended[0] && !ended[1..].contains(&true), "only the oldest ends");
         assert!(newest.ended().now_or_never().is_none() && other.ended().now_or_never().is_none());
     }
 
@@ -95,6 +95,6 @@ mod tests {
         let _next = unread.begin(HERE);
         assert!(bodies[0].ended().now_or_never().is_none());
         drop((bodies, _next));
-        assert!(unread.0.lock().expect("whole").by_address.is_empty());
+        assert!(unread.0.lock().expect("not poisoned").by_address.is_empty());
     }
 }

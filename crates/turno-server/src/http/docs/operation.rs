@@ -1,4 +1,4 @@
-//! One operation of the API as a piece of the page.
+//! Renders one operation of the API.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::schema::{self, Field};
 use super::texts::Words;
 use crate::http::html::escaped;
 
-/// An operation within its document.
+/// An operation of the OpenAPI document.
 #[derive(Clone, Copy)]
 pub(super) struct Operation<'a> {
     pub(super) document: &'a Value,
@@ -22,7 +22,7 @@ impl Operation<'_> {
         self.operation["operationId"].as_str().unwrap_or(self.path)
     }
 
-    /// Its line in the contents.
+    /// Renders the entry in the table of contents.
     pub(super) fn entry(&self) -> String {
         format!(
             "<li><a href=\"#{}\"><b class=\"{m}\">{}</b> {}</a></li>",
@@ -61,11 +61,11 @@ impl Operation<'_> {
 
     fn who(&self, words: &Words) -> String {
         if self.is_public() {
-            return escaped(words.nobody);
+            return escaped(words.public);
         }
         match self.operation["x-permission"].as_str() {
             Some(permission) => format!("{} <code>{}</code>", escaped(words.permission), escaped(permission)),
-            None => escaped(words.anybody),
+            None => escaped(words.token),
         }
     }
 
@@ -113,7 +113,7 @@ impl Operation<'_> {
         format!("<h4>{}</h4><ul class=\"answers\">{list}</ul>", escaped(words.answers))
     }
 
-    /// The fields of an answer, folded: they are many, and looked up rather than read.
+    /// Renders the fields of an answer, collapsed, because there are many and they are looked up rather than read.
     fn answer(&self, words: &Words, kind: &str, schema: &Value) -> String {
         let fields = schema::fields(self.document, schema);
         if fields.is_empty() {
@@ -123,7 +123,7 @@ impl Operation<'_> {
         format!("<details><summary>{}</summary>{}</details>", escaped(&summary), rows(words, &fields))
     }
 
-    /// A line for a shell.
+    /// Renders an example call for a shell.
     fn example(&self) -> String {
         let path = self.path.replace('{', "$").replace('}', "").to_string();
         let mut line = String::from("curl");
@@ -145,13 +145,13 @@ impl Operation<'_> {
     }
 }
 
-/// The first content of a body or an answer.
+/// Returns the first content type of a body or an answer.
 fn content(holder: &Value) -> Option<(&str, &Value)> {
     let (kind, content) = holder["content"].as_object()?.iter().next()?;
     Some((kind, &content["schema"]))
 }
 
-/// Something of this kind to put in its place.
+/// Returns a sample value of this kind.
 fn sample(kind: &str) -> String {
     let base = kind.split([',', ' ']).next().unwrap_or_default();
     match base {
@@ -164,7 +164,7 @@ fn sample(kind: &str) -> String {
     }
 }
 
-/// A sentence of a doc comment: what stands between backticks is code.
+/// Renders the text of a doc comment. Text between backticks becomes code.
 fn prose(text: &str) -> String {
     let pieces = text.split('`').map(escaped).enumerate();
     pieces.map(|(number, piece)| if number % 2 == 1 { format!("<code>{piece}</code>") } else { piece }).collect()
@@ -201,12 +201,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_in_a_sentence_is_marked_and_nothing_in_it_is_markup() {
+    fn prose_marks_code_and_escapes_markup() {
         assert_eq!(prose("its `code` is <b>"), "its <code>code</code> is &lt;b&gt;");
     }
 
     #[test]
-    fn an_example_says_what_must_be_said_and_who_calls() {
+    fn example_has_the_required_fields_and_the_token() {
         let document = serde_json::json!({});
         let operation = serde_json::json!({
             "security": [{ "token": [] }],

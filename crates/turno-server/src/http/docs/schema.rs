@@ -1,21 +1,21 @@
-//! Reading schemas: what a value may be, in a few words, and the fields of an object, one per line.
+//! Reads JSON schemas: a short description of a value, and the fields of an object.
 
 use serde_json::Value;
 
-/// Deeper than this nobody reads on; the document itself goes on.
+/// The deepest level of nested fields. The OpenAPI document has the rest.
 const DEPTH_MAX: usize = 3;
 
-/// One field of a body or an answer.
+/// A field of a body or an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    /// Its name, with those it is inside of: `lines[].sku`.
+    /// The full name, for example `lines[].sku`.
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) required: bool,
     pub(super) about: String,
 }
 
-/// Follows a reference; a schema that is none is itself.
+/// Follows a reference. A schema without one is returned as it is.
 pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
         Some(pointer) => document.pointer(pointer).unwrap_or(schema),
@@ -23,7 +23,7 @@ pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value 
     }
 }
 
-/// The alternative that is not null, for what may be left out.
+/// Returns the alternative that is not null, for an optional value.
 fn unwrapped<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = resolved(document, schema);
     for choice in ["oneOf", "anyOf"] {
@@ -36,7 +36,7 @@ fn unwrapped<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     schema
 }
 
-/// What a value may be: `integer, 0 to 30000`, `one of free, locked`, `list of string`.
+/// Describes what a value may be: `integer, 0 to 30000`, `free | locked`, `list of string`.
 pub(super) fn kind(document: &Value, schema: &Value) -> String {
     let real = unwrapped(document, schema);
     let mut words = vec![base(document, real)];
@@ -91,7 +91,7 @@ fn bounds(schema: &Value) -> Vec<String> {
     found
 }
 
-/// The fields of an object, those of objects inside it behind them.
+/// Returns the fields of an object. Each is followed by the fields of its own object.
 pub(super) fn fields(document: &Value, schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     collect(document, schema, "", 0, &mut found);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_described_with_its_bounds() {
+    fn value_is_described_with_its_bounds() {
         let document = document();
         for (schema, words) in [
             (json!({ "type": ["integer", "null"], "minimum": 0, "maximum": 9 }), "integer, 0 to 9"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_lists_and_of_parts_are_found() {
+    fn fields_of_lists_and_all_of_are_found() {
         let document = document();
         let schema = json!({ "allOf": [
             { "$ref": "#/components/schemas/Line" },

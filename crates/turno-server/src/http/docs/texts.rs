@@ -1,4 +1,4 @@
-//! The page's words. Both languages have the same fields, so that none can lack one.
+//! The words of the page. Both languages are values of one struct, so that neither can lack a word.
 
 use crate::texts::Language;
 
@@ -9,8 +9,8 @@ pub(super) struct Words {
     pub(super) first: &'static str,
     pub(super) introduction: &'static [&'static str],
     pub(super) who: &'static str,
-    pub(super) nobody: &'static str,
-    pub(super) anybody: &'static str,
+    pub(super) public: &'static str,
+    pub(super) token: &'static str,
     pub(super) permission: &'static str,
     pub(super) parameters: &'static str,
     pub(super) body: &'static str,
@@ -28,13 +28,13 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The heading of a tag; the tag itself where there is none.
+    /// Returns the heading of a tag, or the tag itself if it has none.
     pub(super) fn tag<'a>(&'a self, tag: &'a str) -> &'a str {
         self.tags.iter().find(|(known, _)| *known == tag).map_or(tag, |(_, heading)| heading)
     }
 }
 
-pub(super) fn of(language: Language) -> &'static Words {
+pub(super) fn words(language: Language) -> &'static Words {
     match language {
         Language::Spanish => &SPANISH,
         Language::English => &ENGLISH,
@@ -55,8 +55,8 @@ const SPANISH: Words = Words {
         "Las descripciones de las operaciones están en inglés, como el código.",
     ],
     who: "Quién puede",
-    nobody: "Cualquiera, sin token",
-    anybody: "Cualquiera con un token",
+    public: "Cualquiera, sin token",
+    token: "Cualquiera con un token",
     permission: "Quien tenga el permiso",
     parameters: "Parámetros",
     body: "Cuerpo",
@@ -102,8 +102,8 @@ const ENGLISH: Words = Words {
         "Unknown fields are refused by name, and nothing is stored.",
     ],
     who: "Who may",
-    nobody: "Anybody, without a token",
-    anybody: "Anybody with a token",
+    public: "Anybody, without a token",
+    token: "Anybody with a token",
     permission: "Whoever has the permission",
     parameters: "Parameters",
     body: "Body",

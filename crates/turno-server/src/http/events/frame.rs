@@ -1,4 +1,4 @@
-//! An event as it goes over the wire.
+//! The wire format of events.
 
 use std::fmt::Write;
 
@@ -10,23 +10,25 @@ use turno::core::time::Time;
 
 use crate::http::stamp::Stamp;
 
-/// What stands behind `data:`. Members that an event does not have are left out.
+/// The `data:` of an event. Members that do not apply are omitted.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct Data<'a> {
+    /// `leases`, `tasks`, `queues`, `sync` or `audit`.
     topic: &'static str,
-    /// What it is about: a lease's resource, `task:7`, an item, a queue.
+    /// What the event is about: a lease's resource, `task:7`, an item or a queue.
     resource: &'a str,
-    /// The key of the item that it is about.
+    /// The key of the item.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
+    /// When it happened.
     at: Stamp,
-    /// Of the ownership that it is about.
+    /// The fence of the ownership or delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     fence: Option<i64>,
-    /// Who did it, or whose ownership it was.
+    /// The user who did it, or the holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
-    /// A reason or message for people; for the audit, the action.
+    /// A reason or message for people. For audit events, the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'a str>,
 }
@@ -44,25 +46,25 @@ pub(super) fn event(position: Position, event: &Event) -> Bytes {
     block(Some(position), Some(&event.name), &data)
 }
 
-/// A queue changed; without a position, because nothing of it is kept.
+/// A change of a queue. It has no position, because it is not stored.
 pub(super) fn changed(queue: &QueueName, topic: Topic, at: Time) -> Bytes {
     let (topic, resource, at) = (topic.as_str(), queue.as_str(), at.into());
     let data = Data { topic, resource, key: None, at, fence: None, by: None, detail: None };
     block(None, Some("queue.changed"), &data)
 }
 
-/// Events were left out; it goes on behind `position`.
+/// Tells that events were omitted and that the stream goes on after `position`.
 pub(super) fn reset(position: Position) -> Bytes {
     block(Some(position), Some("reset"), &serde_json::json!({ "position": position.0 }))
 }
 
-/// The stream ends, and why: `stopping` or `signed_out`.
+/// Ends the stream with a reason: `stopping`, `signed_out` or `failed`.
 pub(super) fn bye(reason: &str) -> Bytes {
     block(None, Some("bye"), &serde_json::json!({ "reason": reason }))
 }
 
-/// The first bytes: how soon to come back, and from where, should it end before the first event. Who goes on from
-/// somewhere keeps that place until they have heard something: it may be that they must be told of a gap.
+/// The first bytes: the retry delay, and the position to resume from if the stream ends before its first event. A
+/// resumed stream sends no position, because the client must keep its own until it has received an event or a `reset`.
 pub(super) fn hello(position: Option<Position>) -> Bytes {
     match position {
         Some(position) => format!("retry: 3000\nid: {}\n\n", position.0).into(),
@@ -70,8 +72,8 @@ pub(super) fn hello(position: Option<Position>) -> Bytes {
     }
 }
 
-/// Nothing happened. It keeps the connection open, and the position fresh of whoever hears only few events: a block
-/// without data moves it and is shown to nobody.
+/// A comment for a quiet stream. It keeps the connection open. Its `id` without data updates the client's position and
+/// fires no event.
 pub(super) fn comment(position: Position) -> Bytes {
     format!(": nothing new\nid: {}\n\n", position.0).into()
 }
@@ -84,7 +86,7 @@ fn block(position: Option<Position>, name: Option<&str>, data: &impl Serialize) 
     if let Some(name) = name {
         let _ = writeln!(text, "event: {name}");
     }
-    // JSON has no line breaks of its own, so one line holds it.
+    // JSON has no line breaks outside strings, and escapes them inside, so one line holds it.
     let _ = write!(text, "data: {}\n\n", serde_json::to_string(data).unwrap_or_default());
     text.into()
 }
@@ -95,8 +97,8 @@ mod tests {
     use turno::core::id::{Fence, UserId};
 
     #[test]
-    fn an_event_is_one_block_whatever_its_texts_hold() {
-        let told = Event {
+    fn event_with_line_breaks_is_one_block() {
+        let lost = Event {
             topic: Topic::Leases,
             name: "lease.lost".into(),
             resource: "caja:3".into(),
@@ -106,7 +108,7 @@ mod tests {
             by: UserId::new("ana").ok(),
             detail: Some("dos\nlíneas\r\n\ndata: x".to_owned()),
         };
-        let text = String::from_utf8(event(Position(41), &told).to_vec()).expect("text");
+        let text = String::from_utf8(event(Position(41), &lost).to_vec()).expect("the frame is UTF-8");
         assert_eq!(
             text,
             "id: 41\nevent: lease.lost\ndata: {\"topic\":\"leases\",\"resource\":\"caja:3\",\

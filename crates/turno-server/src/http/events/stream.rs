@@ -1,4 +1,4 @@
-//! One listener's stream, from the first bytes to `bye`.
+//! One client's event stream, from the first bytes to `bye`.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use turno::{Error, Live, Subscription};
 
 use super::frame;
 use crate::http::app::Shared;
-use crate::http::guard::Place;
+use crate::http::guard::RoomPlace;
 
-/// Between two comments on a quiet stream; also how long at most a dead token's stream goes on.
+/// The interval of comments on a quiet stream. Each comment also rechecks the token.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// After the database did not answer, it is asked again this much later.
+/// The wait before the database is asked again after a failure.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Everything that a listener costs.
+/// The state of one stream.
 pub(super) struct Stream {
     app: Shared,
     subscription: Subscription,
-    /// It begins here and goes on from nowhere.
+    /// True if the stream starts now and does not resume.
     fresh: bool,
-    /// Only what begins with one of these is told; empty means everything.
+    /// Only events whose resource begins with one of these are sent. Empty means all.
     resources: Vec<String>,
-    /// Given back when the stream ends, however it ends.
-    _place: Option<Place>,
+    /// Freed when the stream ends.
+    _place: Option<RoomPlace>,
     phase: Phase,
 }
 
@@ -42,12 +42,12 @@ impl Stream {
         subscription: Subscription,
         fresh: bool,
         resources: Vec<String>,
-        place: Option<Place>,
+        place: Option<RoomPlace>,
     ) -> Stream {
         Stream { app, subscription, fresh, resources, _place: place, phase: Phase::Beginning }
     }
 
-    /// What is sent, made piece by piece as the client takes it.
+    /// Returns the bytes to send. Each chunk is made when the client can take it.
     pub(super) fn chunks(self) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + Send {
         stream::unfold(Box::new(self), |mut stream| async move {
             let chunk = stream.next().await?;
@@ -67,21 +67,22 @@ impl Stream {
         let (app, quiet) = (self.app.clone(), tokio::time::sleep(COMMENT_EVERY));
         tokio::select! {
             biased;
-            () = app.stopped() => self.over("stopping"),
-            heard = self.heard() => match heard {
+            () = app.stopped() => self.end("stopping"),
+            received = self.receive() => match received {
                 Ok(chunk) => Some(chunk),
                 Err(error) => self.failed(&error),
             },
             () = quiet => match self.subscription.recheck().await {
                 Ok(()) => Some(frame::comment(self.subscription.position())),
-                Err(error) if passes(&error) => Some(frame::comment(self.subscription.position())),
+                Err(error) if is_temporary(&error) => Some(frame::comment(self.subscription.position())),
                 Err(error) => self.failed(&error),
             },
         }
     }
 
-    /// The next thing that this listener may hear of. Waits out a database that does not answer: nothing is lost by it.
-    async fn heard(&mut self) -> Result<Bytes, Error> {
+    /// Returns the next event that this client may see. Waits while the database does not answer, because events are
+    /// stored and none is lost.
+    async fn receive(&mut self) -> Result<Bytes, Error> {
         loop {
             match self.subscription.next().await {
                 Ok(Live::Event { position, event }) if self.concerns(&event.resource) => {
@@ -92,7 +93,7 @@ impl Stream {
                 }
                 Ok(Live::Event { .. } | Live::QueueChanged { .. }) => {}
                 Ok(Live::Reset { position }) => return Ok(frame::reset(position)),
-                Err(error) if passes(&error) => tokio::time::sleep(ASK_AGAIN).await,
+                Err(error) if is_temporary(&error) => tokio::time::sleep(ASK_AGAIN).await,
                 Err(error) => return Err(error),
             }
         }
@@ -104,23 +105,23 @@ impl Stream {
 
     fn failed(&mut self, error: &Error) -> Option<Bytes> {
         match error {
-            Error::Denied(_) => self.over("signed_out"),
-            Error::Closed => self.over("stopping"),
+            Error::Denied(_) => self.end("signed_out"),
+            Error::Closed => self.end("stopping"),
             error => {
                 tracing::warn!(%error, "a stream of events ended early");
-                self.over("failed")
+                self.end("failed")
             }
         }
     }
 
-    fn over(&mut self, reason: &str) -> Option<Bytes> {
+    fn end(&mut self, reason: &str) -> Option<Bytes> {
         self.phase = Phase::Over;
         Some(frame::bye(reason))
     }
 }
 
-/// What is over in a moment.
-fn passes(error: &Error) -> bool {
+/// Returns whether an error is temporary.
+fn is_temporary(error: &Error) -> bool {
     use turno::store::StoreError::{Conflict, Unavailable, Unknown};
     matches!(error, Error::Overloaded | Error::Store(Unavailable(_) | Conflict(_) | Unknown(_)))
 }

@@ -1,17 +1,16 @@
-//! What is meant to be an object must be one, however deep it stands.
+//! Refuses an array where an object is expected, at any depth.
 //!
-//! Derived readers also take a list of an object's values, in the order in which its fields happen to stand in the code.
-//! [`Objects`] goes around a deserializer, and around everything that is read by it, and leaves all as it is but this. It
-//! keeps nothing and looks at nothing twice.
+//! Derived `Deserialize` impls also accept an array of an object's values in field order. [`Objects`] wraps a
+//! deserializer and everything that is read from it, and changes only this. It buffers nothing.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 
-/// A deserializer, or one of the parts that it hands out, whose objects are objects.
+/// A wrapped deserializer, visitor, seed or access.
 pub(super) struct Objects<T>(pub(super) T);
 
-/// A visitor of an object's fields: it has no way of taking a list.
+/// A visitor of an object's fields. It implements no `visit_seq`, so an array is refused.
 struct Fields<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {
@@ -78,7 +77,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
         self.0.expecting(f)
     }
 
-    // Numbers and texts of other sizes come as one of these, or are no JSON.
+    // The JSON parser calls no other methods for numbers and strings.
     visit! {
         visit_bool(bool) visit_i64(i64) visit_i128(i128) visit_u64(u64) visit_u128(u128) visit_f64(f64)
         visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)

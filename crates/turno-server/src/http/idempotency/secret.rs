@@ -1,7 +1,7 @@
-//! Calls that show a secret once, under a key: what is kept of their answer is what was made, never its secret.
+//! Calls with a key that show a secret once. The stored answer holds the id of what was created, never the secret.
 //!
-//! So a repetition cannot be answered as the first time. It makes nothing either, and says what was made, which can be
-//! revoked if its secret was lost.
+//! So a repeated call cannot get the same answer. It creates nothing, and returns the id of what was created. If the
+//! secret was lost, the token can be revoked by that id.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use crate::http::app::Shared;
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem};
 
-/// A token that was made, and the answer that shows its secret.
+/// A created token, and the answer that shows its secret.
 #[derive(Debug)]
 pub(crate) struct Revealed<R> {
     pub(crate) id: String,
@@ -22,15 +22,16 @@ pub(crate) struct Revealed<R> {
 }
 
 impl<T> Repeatable<T> {
-    /// Two calls are the same if these texts are; for bodies that hold a password, of which no quick hash may be kept.
-    pub(crate) fn told_apart_by(mut self, text: impl FnOnce(&T) -> String) -> Repeatable<T> {
+    /// Uses a hash of this text as the fingerprint. For bodies with a password, because a fast hash of a password must
+    /// not be stored.
+    pub(crate) fn fingerprint_of(mut self, text: impl FnOnce(&T) -> String) -> Repeatable<T> {
         if let Some(call) = &mut self.call {
             call.fingerprint = Hash(*blake3::hash(text(&self.body).as_bytes()).as_bytes());
         }
         self
     }
 
-    /// Makes a token and shows its secret; a repetition is told which one was made.
+    /// Creates a token and shows its secret. A repeated call gets the problem `already_created` with the token's id.
     pub(crate) async fn reveal<R, F>(self, app: &Shared, make: impl FnOnce(T) -> F) -> Result<Response, Problem>
     where
         R: Serialize + Send + 'static,
@@ -42,7 +43,8 @@ impl<T> Repeatable<T> {
             None => making.await?,
             Some(call) => {
                 let app = app.clone();
-                // To its end also if the client has left: a token that nobody knows of must at least be kept account of.
+                // The call runs to its end even if the client disconnects, so that the id of the created token is
+                // stored.
                 let running = tokio::spawn(async move { call.once(&app, making).await });
                 running.await.map_err(|_| Problem::new(Code::Internal))??
             }
@@ -57,10 +59,10 @@ impl Call {
         app: &Shared,
         making: impl Future<Output = Result<Revealed<R>, Problem>>,
     ) -> Result<Revealed<R>, Problem> {
-        let turn = app.repeats.turn(&self.scope, &self.key);
+        let turn = app.repeats.lock_for(&self.scope, &self.key);
         let _turn = turn.lock().await;
         if let Some(kept) = app.trusted().answer(&self.scope, &self.key).await? {
-            return Err(self.made_before(&kept));
+            return Err(self.already_created(&kept));
         }
         let made = making.await?;
         let answer = Answer { fingerprint: self.fingerprint, status: 201, body: made.id.clone() };
@@ -68,14 +70,15 @@ impl Call {
         match kept {
             Ok(kept) if kept == answer => Ok(made),
             other => {
-                // Another instance was first, or nobody could be told later: one token too many is none.
+                // Another server was first, or the id could not be stored. The token of this call is revoked, because
+                // no client will get it.
                 app.trusted().revoke_token(&made.id).await?;
-                Err(other.map_or_else(Problem::from, |kept| self.made_before(&kept)))
+                Err(other.map_or_else(Problem::from, |kept| self.already_created(&kept)))
             }
         }
     }
 
-    fn made_before(&self, kept: &Answer) -> Problem {
+    fn already_created(&self, kept: &Answer) -> Problem {
         if kept.fingerprint != self.fingerprint {
             return Problem::new(Code::KeyReused);
         }

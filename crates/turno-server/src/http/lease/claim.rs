@@ -1,4 +1,4 @@
-//! Taking a lease.
+//! Claiming a lease.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{LeaseView, shown, span, wait};
+use super::{LeaseView, span, to_view, wait};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
@@ -18,27 +18,27 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(lease_claim))
 }
 
-/// The longest that a claim waits.
+/// The longest that a claim may wait in line.
 const WAIT_MAX_MS: i64 = 30_000;
 
-/// What a claim says.
+/// A claim of a lease.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseClaim)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ClaimBody {
-    /// Which process holds it; machines must say so.
+    /// The process that will hold the lease. Required for machine accounts.
     #[schema(value_type = Option<String>, max_length = 200)]
     pub(super) instance: Option<Instance>,
-    /// For how long a claim and its renewals last, within the policy's maximum.
+    /// How long the claim and its renewals last, up to the policy's maximum. Default: the policy's `ttl_ms`.
     #[schema(minimum = 100)]
     pub(super) ttl_ms: Option<i64>,
-    /// Stand in line for at most this long.
+    /// How long to wait in line if the lease is held. Default: 0, which does not wait.
     #[schema(minimum = 0, maximum = 30000)]
     pub(super) wait_ms: Option<i64>,
 }
 
 impl ClaimBody {
-    /// The command, and for how long it waits if it does.
+    /// Returns the command, and how long to wait if the lease is held.
     pub(super) fn command(self, caller: &Caller, resource: Resource) -> Result<(Command, Option<Span>), Problem> {
         let action = Action::Claim { ttl: span("ttl_ms", self.ttl_ms, i64::MAX)?, wait: false };
         let wait = span("wait_ms", self.wait_ms, WAIT_MAX_MS)?.filter(|wait| *wait > Span::ZERO);
@@ -46,7 +46,7 @@ impl ClaimBody {
     }
 }
 
-/// Takes the lease, or renews what is already one's own.
+/// Claims the lease, or renews it if the caller already holds it.
 #[utoipa::path(post, path = "/v1/leases/{resource}/claim", tag = "leases",
     params(("resource" = String, Path)), responses((status = 200, body = LeaseView)))]
 async fn lease_claim(
@@ -58,7 +58,7 @@ async fn lease_claim(
     claim(&app, &caller, resource, body).await.map(Json)
 }
 
-/// The claim of any lease, those of tasks too.
+/// Claims the lease of any resource. Task routes use it too.
 pub(in crate::http) async fn claim(
     app: &Shared,
     caller: &Caller,
@@ -74,5 +74,5 @@ pub(in crate::http) async fn claim(
         Some(wait) => wait::wait(app, caller, command, wait).await?,
         None => caller.0.lease(command).await?,
     };
-    shown(caller, &who, Ok(answer)).await.map(|(lease, _)| lease)
+    to_view(caller, &who, Ok(answer)).await.map(|(lease, _)| lease)
 }

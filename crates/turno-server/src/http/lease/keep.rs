@@ -1,4 +1,4 @@
-//! Keeping a lease and giving it back: what its holder does, with the fence that names the ownership.
+//! What the holder of a lease does with it: heartbeat and release. Both name the ownership by its fence.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(lease_heartbeat)).routes(routes!(lease_release))
 }
 
-/// What a heartbeat says.
+/// A heartbeat.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseHeartbeat)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct HeartbeatBody {
-    /// Which ownership.
+    /// The fence of the ownership to renew.
     #[schema(value_type = i64)]
     pub(super) fence: Fence,
-    /// For how long the person has done nothing; required where the policy has an idle guard.
+    /// How long the person has been inactive. Required if the policy has an idle guard.
     #[schema(minimum = 0)]
     pub(super) idle_ms: Option<i64>,
-    /// There was real work since the last beat.
+    /// True if real work was done since the last heartbeat. It restarts the rolling timeout. Default: false.
     #[serde(default)]
     pub(super) worked: bool,
-    /// Which process beats, if the claim named one.
+    /// The process that sends the heartbeat, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     pub(super) instance: Option<Instance>,
 }
@@ -46,72 +46,74 @@ impl HeartbeatBody {
     }
 }
 
-/// The lease after a beat, and whether the beat extended it.
+/// The lease after a heartbeat, and whether the heartbeat extended it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeaseBeaten)]
-pub(in crate::http) struct Beaten {
+pub(in crate::http) struct HeartbeatResult {
     #[serde(flatten)]
     lease: LeaseView,
+    /// True if the heartbeat extended the lease.
     renewed: bool,
-    /// Why it was not: `idle` or `rolling_timeout`.
+    /// Why the heartbeat did not extend the lease: `idle` or `rolling_timeout`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
 }
 
-impl Beaten {
-    pub(super) fn new((lease, outcome): (LeaseView, Outcome)) -> Beaten {
+impl HeartbeatResult {
+    pub(super) fn new((lease, outcome): (LeaseView, Outcome)) -> HeartbeatResult {
         let reason = match outcome {
             Outcome::Beat(beat) => beat.reason(),
             _ => None,
         };
-        Beaten { lease, renewed: reason.is_none(), reason }
+        HeartbeatResult { lease, renewed: reason.is_none(), reason }
     }
 }
 
-/// Keeps the lease.
+/// Sends a heartbeat, which extends the lease.
 #[utoipa::path(post, path = "/v1/leases/{resource}/heartbeat", tag = "leases",
-    params(("resource" = String, Path)), responses((status = 200, body = Beaten)))]
+    params(("resource" = String, Path)), responses((status = 200, body = HeartbeatResult)))]
 async fn lease_heartbeat(
     caller: Caller,
     Path(resource): Path<Resource>,
     Json(body): Json<HeartbeatBody>,
-) -> Result<Json<Beaten>, Problem> {
+) -> Result<Json<HeartbeatResult>, Problem> {
     heartbeat(&caller, resource, body).await.map(Json)
 }
 
-/// The beat of any lease, those of tasks too.
+/// Sends a heartbeat for the lease of any resource. Task routes use it too.
 pub(in crate::http) async fn heartbeat(
     caller: &Caller,
     resource: Resource,
     body: HeartbeatBody,
-) -> Result<Beaten, Problem> {
+) -> Result<HeartbeatResult, Problem> {
     let action = body.action()?;
-    act(caller, resource, caller.holder(body.instance), action).await.map(Beaten::new)
+    act(caller, resource, caller.holder(body.instance), action).await.map(HeartbeatResult::new)
 }
 
-/// The longest that a page that is being left may keep others waiting.
+/// The longest grace period of a release.
 const GRACE_MAX: i64 = 60_000;
 
-/// Leases that are looked after at once; of more, whoever asks next finds the end.
+/// How many releases with a grace period may have a timer at once. Beyond that, such a lease ends by its expiry.
 const ENDING_MAX: usize = 1_000;
 
-/// So much later it ends by itself, if nobody is left to do it.
+/// Added to the grace period, so that the timer ends the lease before its expiry does. If the process dies first, the
+/// lease expires by itself.
 const ENDING_SPARE: Span = Span(2_000);
 
-/// What a release says.
+/// A release.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseRelease)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ReleaseBody {
-    /// Which ownership.
+    /// The fence of the ownership to end.
     #[schema(value_type = i64)]
     pub(super) fence: Fence,
-    /// As of which claim call; an older one frees nothing.
+    /// The `claim` number that the caller has seen. If the holder has claimed again since, the release frees nothing.
     pub(super) claim: Option<i64>,
-    /// Keep it for so long, in case its holder comes back: for a page that is being left and may be reloaded.
+    /// How long to keep the lease in case the holder comes back, for a page that may be reloading. Default: 0.
     #[schema(minimum = 0, maximum = 60000)]
     pub(super) grace_ms: Option<i64>,
-    /// Which process releases, if the claim named one.
+    /// The process that releases, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     pub(super) instance: Option<Instance>,
 }
@@ -132,9 +134,9 @@ impl ReleaseBody {
 pub(in crate::http) struct Released {
     #[serde(flatten)]
     lease: LeaseView,
-    /// False if a newer claim of the same holder keeps it, or `grace_ms` does.
+    /// False if the same holder has claimed again since, or if `grace_ms` keeps the lease.
     released: bool,
-    /// The same release had already happened.
+    /// True if this ownership had already been released.
     repeated: bool,
 }
 
@@ -148,7 +150,7 @@ impl Released {
     }
 }
 
-/// Gives the lease back.
+/// Releases the lease.
 #[utoipa::path(post, path = "/v1/leases/{resource}/release", tag = "leases",
     params(("resource" = String, Path)), responses((status = 200, body = Released)))]
 async fn lease_release(
@@ -159,7 +161,7 @@ async fn lease_release(
     release(&caller, resource, body).await.map(Json)
 }
 
-/// The release of any lease, those of tasks too.
+/// Releases the lease of any resource. Task routes use it too.
 pub(in crate::http) async fn release(
     caller: &Caller,
     resource: Resource,
@@ -175,8 +177,8 @@ pub(in crate::http) async fn release(
     Ok(Released::new(released))
 }
 
-/// Ends a lease whose page was left and did not come back, so that whoever waits hears of it at once. Nothing depends on
-/// it: a moment later its time is up.
+/// Ends a lease after its grace period, so that waiting callers hear of it at once. It is not needed for correctness,
+/// because the lease expires by itself a moment later.
 fn end_later(caller: Caller, resource: Resource, who: Holder, end: Action, grace: Span) {
     static ROOM: Semaphore = Semaphore::const_new(ENDING_MAX);
     let Ok(room) = ROOM.try_acquire() else { return };

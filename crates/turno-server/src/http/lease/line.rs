@@ -1,4 +1,4 @@
-//! What those do who want a lease that somebody else has: ask for it, and stand in line.
+//! Calls for a lease that is held: ask the holder to release it, decline such a request, and wait in line.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -20,124 +20,132 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(lease_turn, lease_turn_leave))
 }
 
-/// What a request to let go says.
+/// A request to release.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseRequest)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct RequestBody {
-    /// For the holder to read.
+    /// A message to the holder.
     #[schema(max_length = 4000)]
     message: Option<String>,
-    /// Which process asks, for machines.
+    /// The process that asks. Required for machine accounts.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
 }
 
-/// The lease, and whether there is somebody who will read it: the holder, or those who asked.
+/// The lease after a request to release or its answer, and whether it reached a reader.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeaseAsked)]
-pub(in crate::http) struct Asked {
+pub(in crate::http) struct RequestResult {
     #[serde(flatten)]
     lease: LeaseView,
-    /// False if nobody holds it: then it can be claimed. Of an answer: false if nobody has asked.
+    /// For a request: false if the lease is free, so it can be claimed. For a decline: false if there was no request.
     told: bool,
 }
 
-/// Asks the holder to let go: they hear it live, and with their next heartbeat.
+/// Asks the holder to release the lease.
+///
+/// The holder gets the request as a live event and with the next heartbeat.
 #[utoipa::path(post, path = "/v1/leases/{resource}/request-release", tag = "leases",
-    params(("resource" = String, Path)), responses((status = 202, body = Asked)))]
+    params(("resource" = String, Path)), responses((status = 202, body = RequestResult)))]
 async fn lease_request_release(
     caller: Caller,
     Path(resource): Path<Resource>,
     Json(body): Json<RequestBody>,
-) -> Result<(StatusCode, Json<Asked>), Problem> {
+) -> Result<(StatusCode, Json<RequestResult>), Problem> {
     ask(&caller, resource, body).await
 }
 
-/// The request to let go of any lease, those of tasks too.
+/// Asks the holder of any lease to release it. Task routes use it too.
 pub(in crate::http) async fn ask(
     caller: &Caller,
     resource: Resource,
     body: RequestBody,
-) -> Result<(StatusCode, Json<Asked>), Problem> {
+) -> Result<(StatusCode, Json<RequestResult>), Problem> {
     let message = body.message.map(|message| text("message", message, false)).transpose()?;
     let action = Action::RequestRelease { message: message.filter(|message| !message.trim().is_empty()) };
     let (lease, outcome) = act(caller, resource, caller.holder(body.instance), action).await?;
     let told = matches!(outcome, Outcome::Asked { told: true });
-    Ok((StatusCode::ACCEPTED, Json(Asked { lease, told })))
+    Ok((StatusCode::ACCEPTED, Json(RequestResult { lease, told })))
 }
 
-/// What the holder answers.
+/// The holder's answer to requests to release.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseDecline)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct DeclineBody {
-    /// Which ownership.
+    /// The fence of the caller's ownership.
     #[schema(value_type = i64)]
     fence: Fence,
-    /// For those who asked to read.
+    /// A message to the callers who asked.
     #[schema(max_length = 4000)]
     message: Option<String>,
-    /// Which process answers, if the claim named one.
+    /// The process that answers, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
 }
 
-/// Answers all who have asked for it: not now. They hear it live, and see it in the lease's `requests`.
+/// Declines all pending requests to release the lease.
+///
+/// The callers who asked get the answer as a live event and see it in the lease's `requests`.
 #[utoipa::path(post, path = "/v1/leases/{resource}/decline-release", tag = "leases",
-    params(("resource" = String, Path)), responses((status = 200, body = Asked)))]
+    params(("resource" = String, Path)), responses((status = 200, body = RequestResult)))]
 async fn lease_decline_release(
     caller: Caller,
     Path(resource): Path<Resource>,
     Json(body): Json<DeclineBody>,
-) -> Result<Json<Asked>, Problem> {
+) -> Result<Json<RequestResult>, Problem> {
     decline(&caller, resource, body).await.map(Json)
 }
 
-/// The answer of the holder of any lease, those of tasks too.
-pub(in crate::http) async fn decline(caller: &Caller, resource: Resource, body: DeclineBody) -> Result<Asked, Problem> {
+/// Declines the requests for any lease. Task routes use it too.
+pub(in crate::http) async fn decline(
+    caller: &Caller,
+    resource: Resource,
+    body: DeclineBody,
+) -> Result<RequestResult, Problem> {
     let message = body.message.map(|message| text("message", message, false)).transpose()?;
     let action = Action::Decline { fence: body.fence, message: message.filter(|message| !message.trim().is_empty()) };
     let (lease, outcome) = act(caller, resource, caller.holder(body.instance), action).await?;
-    Ok(Asked { lease, told: matches!(outcome, Outcome::Asked { told: true }) })
+    Ok(RequestResult { lease, told: matches!(outcome, Outcome::Asked { told: true }) })
 }
 
-/// Who joins the waiting line, or keeps their place in it.
+/// A place in the waiting line.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseTurnBody)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct TurnBody {
-    /// Which process; machines must say so.
+    /// The process that waits. Required for machine accounts.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
-    /// Renews the place that the caller has, and takes no new one. Default: false.
+    /// Renews the caller's place and takes no new one. Default: false.
     #[serde(default)]
     keep: bool,
 }
 
-/// Who leaves the line, for clients that send no body with DELETE.
+/// The process that leaves the line, for clients that send no body with DELETE.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct TurnQuery {
-    /// Which process; machines must say so.
+    /// The process that waits. Required for machine accounts.
     #[param(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
 }
 
-/// The lease, and the caller's place in its line.
+/// The lease, and the caller's place in its waiting line.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeaseTurn)]
 pub(in crate::http) struct Turn {
     #[serde(flatten)]
     lease: LeaseView,
-    /// Repeat the call before this has passed, or the place is lost.
+    /// Time until the place is lost. Repeat the call before that.
     ticket_expires_in_ms: Option<i64>,
-    /// It is free and kept for the caller: claim it now.
+    /// True if the lease is free and reserved for the caller. Claim it now.
     offered: bool,
 }
 
-/// Takes a place in the waiting line, or keeps the one that the caller has.
+/// Joins the waiting line, or renews the caller's place in it.
 #[utoipa::path(post, path = "/v1/leases/{resource}/turn", tag = "leases",
     params(("resource" = String, Path)), responses((status = 200, body = Turn)))]
 async fn lease_turn(
@@ -148,13 +156,15 @@ async fn lease_turn(
     join(&caller, resource, body).await.map(Json)
 }
 
-/// A place in the line of any lease, those of tasks too.
+/// Joins the waiting line of any lease. Task routes use it too.
 pub(in crate::http) async fn join(caller: &Caller, resource: Resource, body: TurnBody) -> Result<Turn, Problem> {
     let action = if body.keep { Action::KeepPlace } else { Action::JoinLine };
     turn(caller, resource, body.instance, action).await
 }
 
-/// Leaves the waiting line; who is not in it stays out of it.
+/// Leaves the waiting line.
+///
+/// If the caller is not in the line, nothing changes.
 #[utoipa::path(delete, path = "/v1/leases/{resource}/turn", tag = "leases",
     params(("resource" = String, Path), TurnQuery), responses((status = 200, body = Turn)))]
 async fn lease_turn_leave(
@@ -166,7 +176,7 @@ async fn lease_turn_leave(
     leave(&caller, resource, query, body).await.map(Json)
 }
 
-/// The end of the caller's waiting for any lease, those of tasks too.
+/// Leaves the waiting line of any lease. Task routes use it too.
 pub(in crate::http) async fn leave(
     caller: &Caller,
     resource: Resource,

@@ -1,4 +1,4 @@
-//! Ending or taking what somebody else holds. It needs a reason, and is audited.
+//! Overrides: ending or taking a lease that another caller holds. Each needs a reason and is audited.
 
 use serde::Deserialize;
 use turno::core::id::{Fence, Instance, Resource};
@@ -16,23 +16,24 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(lease_force_claim)).routes(routes!(lease_force_release))
 }
 
-/// What an override says.
+/// An override of a lease.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseForce)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ForceBody {
-    /// Why, for whoever loses it and whoever reads the audit.
+    /// The reason, shown to the holder who loses the lease and in the audit.
     #[schema(min_length = 1, max_length = 4000)]
     reason: String,
-    /// The ownership it is meant for. If another one is live by then, it is left alone: 409 `lease_held` says whose.
+    /// The fence of the ownership to override. If another ownership is live by then, nothing changes and the answer is
+    /// 409 `lease_held` with its holder.
     #[schema(value_type = Option<i64>)]
     fence: Option<Fence>,
-    /// Which process will hold it; machines must say so.
+    /// The process that will hold the lease. Required for machine accounts.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
 }
 
-/// Takes the lease whoever holds it, past the waiting line.
+/// Takes the lease from its holder, past the waiting line.
 #[utoipa::path(post, path = "/v1/leases/{resource}/force-claim", tag = "leases",
     params(("resource" = String, Path)), responses((status = 200, body = LeaseView)))]
 async fn lease_force_claim(
@@ -43,7 +44,7 @@ async fn lease_force_claim(
     force_claim(&caller, resource, body).await.map(Json)
 }
 
-/// The forced claim of any lease, those of tasks too.
+/// Force-claims any lease. Task routes use it too.
 pub(in crate::http) async fn force_claim(
     caller: &Caller,
     resource: Resource,
@@ -53,7 +54,7 @@ pub(in crate::http) async fn force_claim(
     act(caller, resource, caller.holder(body.instance), action).await.map(|(lease, _)| lease)
 }
 
-/// Frees the lease whoever holds it; one that is free stays free.
+/// Ends the lease of its holder. A free lease stays free.
 #[utoipa::path(post, path = "/v1/leases/{resource}/force-release", tag = "leases",
     params(("resource" = String, Path)), responses((status = 200, body = LeaseView)))]
 async fn lease_force_release(
@@ -64,7 +65,7 @@ async fn lease_force_release(
     force_release(&caller, resource, body).await.map(Json)
 }
 
-/// The forced release of any lease, those of tasks too.
+/// Force-releases any lease. Task routes use it too.
 pub(in crate::http) async fn force_release(
     caller: &Caller,
     resource: Resource,

@@ -1,4 +1,4 @@
-//! Looking at leases.
+//! Reading leases.
 
 use serde::Deserialize;
 use turno::core::id::{Resource, UserId};
@@ -6,7 +6,7 @@ use turno::store::LeaseQuery;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{EndedView, LeaseView, known};
+use super::{EndedView, LeaseView, check_task_exists};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
@@ -17,37 +17,37 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(lease_get)).routes(routes!(lease_list)).routes(routes!(lease_history))
 }
 
-/// The lease of a resource; one never seen is free.
+/// Returns the lease of a resource. A resource that was never claimed is free.
 #[utoipa::path(get, path = "/v1/leases/{resource}", tag = "leases",
     params(("resource" = String, Path)), responses((status = 200, body = LeaseView)))]
 async fn lease_get(caller: Caller, Path(resource): Path<Resource>) -> Result<Json<LeaseView>, Problem> {
     get(&caller, resource).await.map(Json)
 }
 
-/// The lease as it is.
+/// Returns the lease as it is now.
 pub(super) async fn get(caller: &Caller, resource: Resource) -> Result<LeaseView, Problem> {
-    known(caller, &resource).await?;
+    check_task_exists(caller, &resource).await?;
     let (now, state) = caller.0.lease_state(resource).await?;
-    Ok(LeaseView::of(caller, &caller.holder(None), &state, now))
+    Ok(LeaseView::new(caller, &caller.holder(None), &state, now))
 }
 
-/// Which leases.
+/// Filters and page of a list of leases.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those of this user.
+    /// Only leases that this user holds.
     holder: Option<String>,
-    /// Only those whose names begin so.
+    /// Only resources whose name begins with this.
     prefix: Option<String>,
-    /// Items per page, 1 to 1000 [default: 50].
+    /// Number of leases per page, 1 to 1000. Default: 50.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// The leases that somebody holds, in the order of their names.
+/// Lists the held leases, ordered by resource.
 #[utoipa::path(get, path = "/v1/leases", tag = "leases", params(ListQuery),
     responses((status = 200, body = Page<LeaseView>)))]
 async fn lease_list(caller: Caller, Query(query): Query<ListQuery>) -> Result<Json<Page<LeaseView>>, Problem> {
@@ -56,17 +56,17 @@ async fn lease_list(caller: Caller, Query(query): Query<ListQuery>) -> Result<Js
     let holder = holder.map_err(|cause| Problem::query("holder", cause))?;
     let prefix = query.prefix.filter(|prefix| !prefix.is_empty());
     if let Some(prefix) = &prefix {
-        // What no name can begin with begins none, but not every database can be asked for it.
+        // A prefix with characters that no name can have matches nothing, but some databases refuse to search for it.
         Resource::new(prefix.as_str()).map_err(|cause| Problem::query("prefix", cause))?;
     }
     let after = wanted.after.map(Resource::new).transpose().map_err(|cause| Problem::query("cursor", cause))?;
     let page = caller.0.leases(LeaseQuery { holder, prefix, after, limit: wanted.limit }).await?;
     let who = caller.holder(None);
-    let items = page.states.iter().map(|state| LeaseView::of(&caller, &who, state, page.now)).collect();
+    let items = page.states.iter().map(|state| LeaseView::new(&caller, &who, state, page.now)).collect();
     Ok(Json(Page { items, next_cursor: page.next.map(|next| cursor(next.as_str())) }))
 }
 
-/// Who held it before, from when to when, and how that ended; newest first.
+/// Lists the past ownerships of a lease and how each ended, newest first.
 #[utoipa::path(get, path = "/v1/leases/{resource}/history", tag = "leases",
     params(("resource" = String, Path), PageQuery), responses((status = 200, body = Page<EndedView>)))]
 async fn lease_history(
@@ -75,7 +75,7 @@ async fn lease_history(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Page<EndedView>>, Problem> {
     let wanted = query.wanted()?;
-    known(&caller, &resource).await?;
+    check_task_exists(&caller, &resource).await?;
     let before = wanted.after()?.map(turno::core::id::Fence);
     let endings = caller.0.lease_history(resource, before, wanted.one_more()).await?;
     let page = wanted.page(endings, |ending| ending.grant.fence.0.to_string());

@@ -1,4 +1,4 @@
-//! A lease as programs see it, and the problems that refusals become.
+//! The JSON of a lease, and the problems for refused lease commands.
 
 use serde::Serialize;
 use turno::core::id::UserId;
@@ -9,16 +9,16 @@ use crate::http::caller::Caller;
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 
-/// Who holds, waits or asks.
+/// A holder, a waiting caller or a caller who asked for the lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Holder)]
 pub(crate) struct HolderView {
-    /// The person, or the machine's account.
+    /// The person, or the machine account.
     #[schema(value_type = String)]
     id: UserId,
-    /// How people call them.
+    /// The display name.
     name: String,
-    /// Which process, for machines.
+    /// The process, for machine accounts.
     instance: Option<String>,
 }
 
@@ -29,16 +29,19 @@ impl From<&Holder> for HolderView {
     }
 }
 
-/// Somebody asked the holder to let go.
+/// A request to the holder to release the lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeaseRequested)]
 pub(crate) struct RequestView {
+    /// The caller who asked.
     by: HolderView,
+    /// The message to the holder.
     message: Option<String>,
+    /// When the request was made.
     at: Stamp,
-    /// When the holder answered that they go on; null if they have not answered.
+    /// When the holder declined. Null if the holder has not answered.
     declined_at: Option<Stamp>,
-    /// What they said to that.
+    /// The holder's message with the answer.
     answer: Option<String>,
 }
 
@@ -55,15 +58,21 @@ impl From<&Request> for RequestView {
     }
 }
 
-/// The times that govern a lease.
+/// The durations that govern a lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeasePolicy)]
 pub(crate) struct PolicyView {
+    /// How long a claim or a renewal lasts by default.
     ttl_ms: i64,
+    /// The longest `ttl_ms` that a claim may ask for.
     max_ttl_ms: i64,
+    /// How often the holder should send a heartbeat.
     heartbeat_interval_ms: i64,
+    /// The time without activity after which a heartbeat renews nothing. Null if there is no idle guard.
     idle_guard_ms: Option<i64>,
+    /// The longest time between two pieces of work. Null if there is no rolling timeout.
     rolling_timeout_ms: Option<i64>,
+    /// How long a free lease is reserved for the first caller in line.
     offer_ms: i64,
 }
 
@@ -80,7 +89,7 @@ impl From<&Policy> for PolicyView {
     }
 }
 
-/// Whether somebody may work on it.
+/// Whether the lease can be claimed. `offered` means that it is free but reserved for the first caller in line.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LeaseState {
@@ -93,37 +102,47 @@ pub(crate) enum LeaseState {
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Lease)]
 pub(crate) struct LeaseView {
+    /// The name of the resource.
     resource: String,
+    /// Whether the lease can be claimed.
     state: LeaseState,
-    /// Who holds it; null when it is free.
+    /// The holder. Null if the lease is free.
     holder: Option<HolderView>,
-    /// Names this ownership; goes along with everything done under it.
+    /// The fence of this ownership. Send it with every call that relies on the lease.
     fence: Option<i64>,
-    /// Counts the holder's claim calls.
+    /// The number of claim calls in this ownership. Send it with a release.
     claim: Option<i64>,
+    /// When this ownership began.
     locked_at: Option<Stamp>,
+    /// When the holder last sent a heartbeat or claimed.
     heartbeat_at: Option<Stamp>,
+    /// When the lease expires.
     expires_at: Option<Stamp>,
+    /// Time until the lease expires, at `server_time`.
     expires_in_ms: Option<i64>,
-    /// Until the rolling timeout, where there is one.
+    /// Time until the rolling timeout. Null if the policy has none.
     rolling_in_ms: Option<i64>,
+    /// The server's time. Compute remaining times from it, not from the client's clock.
     server_time: Stamp,
-    /// The caller holds it.
+    /// True if the caller holds the lease.
     mine: bool,
-    /// How many stand in line.
+    /// The number of callers in the waiting line.
     waiting: usize,
-    /// The caller's place in the line, from 1; null for who does not stand in it.
+    /// The caller's place in the waiting line, from 1. Null if the caller is not in it.
     position: Option<usize>,
+    /// The first caller in line, for whom the free lease is reserved. Null unless `state` is `offered`.
     offered_to: Option<HolderView>,
-    /// Until the offer passes.
+    /// Time until the offer passes to the next in line.
     offer_expires_in_ms: Option<i64>,
+    /// Requests to release the lease, including declined ones.
     requests: Vec<RequestView>,
+    /// The durations that govern the lease.
     policy: PolicyView,
 }
 
 impl LeaseView {
-    /// The lease as `who` sees it. Whoever names no instance speaks for all of their own.
-    pub(crate) fn of(caller: &Caller, who: &Holder, state: &State, now: Time) -> LeaseView {
+    /// Returns the lease as `who` sees it. A holder without an instance matches all instances of its user.
+    pub(crate) fn new(caller: &Caller, who: &Holder, state: &State, now: Time) -> LeaseView {
         let policy = caller.0.lease_policy(&state.resource);
         let live = state.live(now);
         let offer = state.offer.as_ref().filter(|offer| live.is_none() && now < offer.until);
@@ -156,23 +175,28 @@ impl LeaseView {
     }
 }
 
-/// An ownership that is over.
+/// A past ownership of a lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeaseEnded)]
 pub(crate) struct EndedView {
+    /// The past holder.
     holder: HolderView,
+    /// The fence of the ownership.
     fence: i64,
+    /// When the ownership began.
     locked_at: Stamp,
+    /// When the holder last sent a heartbeat or claimed.
     heartbeat_at: Stamp,
+    /// When the ownership ended.
     ended_at: Stamp,
-    /// `expired`, `released` or `forced`.
+    /// How it ended: `expired`, `released` or `forced`.
     reason: &'static str,
-    /// What led to it: `no_heartbeat`, `idle`, `rolling_timeout`, `override`, `user_disabled` or `released`.
+    /// What led to the end: `no_heartbeat`, `idle`, `rolling_timeout`, `override`, `user_disabled` or `released`.
     cause: &'static str,
-    /// Who did it, for an override.
+    /// The user who did the override.
     #[schema(value_type = Option<String>)]
     by: Option<UserId>,
-    /// The override's reason.
+    /// The reason of the override.
     note: Option<String>,
 }
 
@@ -193,9 +217,9 @@ impl From<&Ending> for EndedView {
     }
 }
 
-/// The problem that a refusal becomes, with nobody's name but the holder's.
-pub(super) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &State, now: Time) -> Problem {
-    let lease = || LeaseView::of(caller, who, state, now);
+/// Converts a refusal to a problem. The only display name in it is the holder's.
+pub(super) fn refusal_problem(caller: &Caller, who: &Holder, refused: &Refused, state: &State, now: Time) -> Problem {
+    let lease = || LeaseView::new(caller, who, state, now);
     match refused {
         Refused::HeldBy { grant, position } => Problem::new(Code::LeaseHeld)
             .arg("holder", &grant.holder.name)
@@ -204,7 +228,7 @@ pub(super) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &
             .with("locked_at", Stamp(grant.locked_at))
             .with("expires_at", Stamp(grant.expires_at))
             .with("position", position)
-            // Their own other instance is somebody else: it has what they wanted.
+            // If another instance of the caller holds the lease, it still is not this caller's.
             .with("lease", LeaseView { mine: false, ..lease() }),
         Refused::OfferedTo { offer, position } => Problem::new(Code::LeaseOffered)
             .arg("holder", &offer.to.name)
@@ -226,7 +250,7 @@ pub(super) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &
     }
 }
 
-/// Tells programs and people how an ownership was lost; the sentence is chosen by the cause, and says who has it now.
+/// Builds the problem for a lost lease. The cause selects the sentence, which also names the new holder.
 fn lost_problem(lost: &Lost<'_>, live: Option<&Grant>) -> Problem {
     let taken = live.filter(|_| lost.reason == "taken");
     Problem::new(Code::LeaseLost)
@@ -248,34 +272,34 @@ mod tests {
     use turno::core::lease::Cause;
 
     #[test]
-    fn whoever_lost_a_lease_is_told_how_in_both_languages() {
-        let (texts, eva) = (Texts::load(), UserId::new("eva").expect("a name"));
-        let said = |cause: Option<&'static str>, language| {
+    fn every_cause_of_a_lost_lease_has_its_own_sentence() {
+        let (texts, eva) = (Texts::load(), UserId::new("eva").expect("a valid id"));
+        let sentence = |cause: Option<&'static str>, language| {
             let lost = Lost { reason: "expired", cause, by: Some(&eva), note: Some("cierre") };
             let document = lost_problem(&lost, None).document(&texts, language, None);
-            document["detail"].as_str().expect("a sentence").to_owned()
+            document["detail"].as_str().expect("the problem has a detail").to_owned()
         };
         for language in [Language::Spanish, Language::English] {
             let causes = Cause::ALL.map(|cause| Some(cause.as_str()));
             let mut sentences: Vec<String> =
-                causes.into_iter().chain([None]).map(|cause| said(cause, language)).collect();
+                causes.into_iter().chain([None]).map(|cause| sentence(cause, language)).collect();
             assert!(sentences.iter().all(|sentence| !sentence.contains(['{', '$'])), "{sentences:?}");
             sentences.sort();
             sentences.dedup();
             assert_eq!(sentences.len(), Cause::ALL.len() + 1, "{sentences:?}");
         }
-        let english = said(Some("override"), Language::English);
+        let english = sentence(Some("override"), Language::English);
         let expected = "This lease is not yours any more: eva stepped in: cierre. This request changed nothing; what was \
                         stored before stays. Claim it again if it is free";
         assert_eq!(english, expected);
     }
 
     #[test]
-    fn what_was_applied_before_a_lock_was_lost_is_not_denied() {
+    fn message_about_a_lost_lock_keeps_applied_lines() {
         let lost = Lost { reason: "expired", cause: Some("no_heartbeat"), by: None, note: None };
         let problem = lost_problem(&lost, None).arg("kept", "some");
         let document = problem.document(&Texts::load(), Language::Spanish, None);
-        let detail = document["detail"].as_str().expect("a sentence");
+        let detail = document["detail"].as_str().expect("the problem has a detail");
         assert!(
             detail.contains("Lo que ya se aplicó queda aplicado") && !detail.contains("no cambió nada"),
             "{detail}"

@@ -1,4 +1,4 @@
-//! Waiting for a lease on somebody's behalf.
+//! Claims that wait in line for a held lease.
 
 use tokio::sync::oneshot;
 use turno::LeaseAnswer;
@@ -9,36 +9,38 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::problem::{Code, Problem};
 
-/// Stands in line. The waiting is a task of its own, because whoever asked may leave at any time: then their place is
-/// given up, and what was granted to nobody is given back. When the server is told to stop, waiting ends at once.
+/// Claims the lease and waits in line while it is held.
+///
+/// The wait runs in a task of its own, because the client may disconnect at any time. Then the task leaves the line and
+/// releases a lease that was granted meanwhile. A stopping server ends the wait at once.
 pub(super) async fn wait(app: &Shared, caller: &Caller, command: Command, wait: Span) -> Result<LeaseAnswer, Problem> {
-    let (asked, answer) = oneshot::channel();
-    tokio::spawn(stand(app.clone(), caller.clone(), command, wait, asked));
+    let (client, answer) = oneshot::channel();
+    tokio::spawn(wait_in_line(app.clone(), caller.clone(), command, wait, client));
     answer.await.map_err(|_| Problem::new(Code::Internal))?
 }
 
-async fn stand(
+async fn wait_in_line(
     app: Shared,
     caller: Caller,
     command: Command,
     wait: Span,
-    mut asked: oneshot::Sender<Result<LeaseAnswer, Problem>>,
+    mut client: oneshot::Sender<Result<LeaseAnswer, Problem>>,
 ) {
     let waited = tokio::select! {
         answer = caller.0.lease_wait(command.clone(), wait) => Some(answer),
         () = app.stopped() => None,
-        () = asked.closed() => None,
+        () = client.closed() => None,
     };
     let answer = match waited {
         Some(answer) => answer.map_err(Problem::from),
         None => leave(&caller, &command).await,
     };
-    if let Err(Ok(answer)) = asked.send(answer) {
+    if let Err(Ok(answer)) = client.send(answer) {
         give_back(&caller, command, answer).await;
     }
 }
 
-/// Leaves the line. A claim that was on its way when the waiting ended may have been granted: then it is the answer.
+/// Leaves the line. A claim that was in flight may have been granted meanwhile; then that grant is the answer.
 async fn leave(caller: &Caller, command: &Command) -> Result<LeaseAnswer, Problem> {
     let left = caller.0.lease(Command { action: Action::LeaveLine, ..command.clone() }).await?;
     let granted = left.state.live(left.now).is_some_and(|grant| grant.holder.is(&command.who));
@@ -49,7 +51,8 @@ async fn leave(caller: &Caller, command: &Command) -> Result<LeaseAnswer, Proble
     }
 }
 
-/// Nobody heard of this ownership. If the same holder has claimed it again meanwhile, this changes nothing.
+/// Releases a lease whose client disconnected before the answer was sent. If the same holder has claimed it again
+/// since, this changes nothing.
 async fn give_back(caller: &Caller, command: Command, answer: LeaseAnswer) {
     let (Ok(Outcome::Claimed { renewed: false }), Some(grant)) = (answer.answer, answer.state.grant) else {
         return;

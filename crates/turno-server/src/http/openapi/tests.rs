@@ -1,4 +1,4 @@
-//! The document is sound, and the committed one is this one.
+//! Checks that the document is valid and equals the committed one.
 
 use serde_json::Value;
 use std::collections::HashSet;
@@ -9,20 +9,20 @@ fn document() -> Value {
     super::document(generated)
 }
 
-/// Every operation with its path and method.
+/// Returns every operation with its method and path.
 fn operations(document: &Value) -> Vec<(String, &Value)> {
-    let paths = document["paths"].as_object().expect("there are paths");
+    let paths = document["paths"].as_object().expect("the document has paths");
     paths
         .iter()
         .flat_map(|(path, methods)| {
-            let methods = methods.as_object().expect("there are methods");
-            methods.iter().map(move |(method, one)| (format!("{} {path}", method.to_uppercase()), one))
+            let methods = methods.as_object().expect("the path has methods");
+            methods.iter().map(move |(method, operation)| (format!("{} {path}", method.to_uppercase()), operation))
         })
         .collect()
 }
 
 #[test]
-fn every_operation_has_an_id_of_its_own_a_tag_and_a_summary() {
+fn every_operation_has_a_unique_id_a_tag_and_a_summary() {
     let document = document();
     let mut ids = HashSet::new();
     for (name, operation) in operations(&document) {
@@ -35,7 +35,7 @@ fn every_operation_has_an_id_of_its_own_a_tag_and_a_summary() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     fn walk(document: &Value, value: &Value, found: &mut usize) {
         match value {
             Value::Object(members) => {
@@ -57,7 +57,7 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn every_part_of_a_path_is_declared_and_nothing_else_is() {
+fn declared_path_parameters_match_the_path() {
     let document = document();
     for (name, operation) in operations(&document) {
         let in_path: HashSet<&str> =
@@ -73,25 +73,25 @@ fn every_part_of_a_path_is_declared_and_nothing_else_is() {
 }
 
 #[test]
-fn every_operation_says_who_may_call_it_as_the_table_does() {
+fn security_of_every_operation_matches_the_table() {
     let document = document();
     for (name, operation) in operations(&document) {
         let (method, path) = name.split_once(' ').expect("a method and a path");
         let row = crate::http::access::find(method, path).unwrap_or_else(|| panic!("{name} is in no row"));
-        let public = row.needs == crate::http::access::Needs::Nobody;
+        let public = row.needs == crate::http::access::Needs::Nothing;
         assert_eq!(operation["security"].as_array().is_some_and(Vec::is_empty), public, "{name}");
     }
 }
 
-/// `TURNO_UPDATE_OPENAPI=1` writes it.
+/// Run with `TURNO_UPDATE_OPENAPI=1` to write the document.
 #[test]
-fn the_committed_document_is_the_one_that_is_served() {
+fn committed_openapi_document_is_up_to_date() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
-    // Members are sorted by name, whatever order the routes were registered in.
+    // Members are sorted by name, so that the order of registration does not matter.
     let document = format!("{:#}\n", sorted(document()));
     if std::env::var_os("TURNO_UPDATE_OPENAPI").is_some() {
-        std::fs::create_dir_all(file.parent().expect("it has a folder")).expect("the folder can be made");
-        std::fs::write(&file, &document).expect("the file can be written");
+        std::fs::create_dir_all(file.parent().expect("the path has a parent")).expect("the folder is created");
+        std::fs::write(&file, &document).expect("the file is written");
     }
     let committed = std::fs::read_to_string(&file).unwrap_or_default();
     let differs = committed.lines().zip(document.lines()).position(|(old, new)| old != new);

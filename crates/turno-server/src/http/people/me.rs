@@ -1,4 +1,4 @@
-//! Who one is, and one's own password.
+//! The caller's own account and password.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -20,29 +20,33 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(me_get)).routes(routes!(me_password))
 }
 
-/// Who calls, and what they may do.
+/// The caller and what the caller may do.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Me {
+    /// The user's id.
     id: String,
+    /// The display name.
     name: String,
-    /// `viewer`, `editor` or `admin`; absent for users of other applications.
+    /// `viewer`, `editor` or `admin`. Absent for users of other applications.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
+    /// The permissions of this token.
     permissions: Vec<&'static str>,
-    /// A machine must name an `instance` wherever it holds something.
+    /// True for a machine account, which must name an `instance` to hold a lease or claim work.
     machine: bool,
-    /// The account that speaks for them, if it is not themselves.
+    /// The account that acts for the user. Null if the user acts.
     via: Option<String>,
-    /// Only leases whose names begin with one of these; empty means all.
+    /// The resource prefixes that the token is limited to. Empty means all resources.
     resources: Vec<String>,
     /// The token's id.
     token: String,
+    /// When the token expires. Null if it does not.
     expires_at: Option<Stamp>,
 }
 
 impl Me {
-    pub(crate) async fn of(caller: &Caller) -> Result<Me, Problem> {
-        // What is remembered of them may be old.
+    pub(crate) async fn load(caller: &Caller) -> Result<Me, Problem> {
+        // The cached access may be outdated.
         caller.0.recheck().await?;
         let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
         let role = match me.via {
@@ -67,24 +71,24 @@ impl Me {
     }
 }
 
-/// Who calls.
+/// Returns the caller and what the caller may do.
 #[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = Me)))]
 async fn me_get(caller: Caller) -> Result<Json<Me>, Problem> {
-    Me::of(&caller).await.map(Json)
+    Me::load(&caller).await.map(Json)
 }
 
-/// The old password and the new one.
+/// The current password and the new one.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PasswordBody {
-    /// May be left out only by who has none yet and has signed in by a link.
+    /// Required, unless the user has no password yet and signed in with a link.
     current: Option<String>,
     /// At least 8 characters.
     #[schema(min_length = 8, max_length = 1000)]
     new: String,
 }
 
-/// Changes one's own password; other sessions of the console end.
+/// Changes the caller's own password. The caller's other console sessions end.
 #[utoipa::path(post, path = "/v1/me/password", tag = "access", request_body = PasswordBody, responses((status = 204)))]
 async fn me_password(
     State(app): State<Shared>,
@@ -97,19 +101,24 @@ async fn me_password(
     }
     app.pace.user(me.user.as_str())?;
     crate::passwords::acceptable(&body.new).map_err(|refused| password_problem("new", refused))?;
-    proved(&app, &caller, &me, body.current).await?;
+    check_current_password(&app, &caller, &me, body.current).await?;
     let password = Some(hashed(&app, "new", body.new).await?);
     let change = PersonChange { password, spare: Some(me.token.clone()), ..PersonChange::default() };
     caller.0.change_person(me.user.clone(), change).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Makes sure that it is the person, and not only somebody with their token.
-async fn proved(app: &App, caller: &Caller, me: &Principal, current: Option<String>) -> Result<(), Problem> {
-    // The handle of the program itself, because nobody else gets to see a hash.
+/// Checks that the caller is the person, and not only a program with the person's token.
+async fn check_current_password(
+    app: &App,
+    caller: &Caller,
+    me: &Principal,
+    current: Option<String>,
+) -> Result<(), Problem> {
+    // Only the server's own handle can read password hashes.
     let known = app.trusted().person(me.user.clone()).await?.and_then(|person| person.password);
     let proof = match (current, known) {
-        (None, None) => signed_in(caller, me).await?,
+        (None, None) => has_console_session(caller, me).await?,
         (None, Some(_)) => return Err(Problem::new(Code::BadField).field("current").cause("missing")),
         (Some(current), known) => {
             let same = app.passwords.matches(current, known).await;
@@ -119,8 +128,8 @@ async fn proved(app: &App, caller: &Caller, me: &Principal, current: Option<Stri
     if proof { Ok(()) } else { Err(Problem::new(Code::WrongPassword)) }
 }
 
-/// Whether they came through the door, by a link, rather than with a token that somebody may have found.
-async fn signed_in(caller: &Caller, me: &Principal) -> Result<bool, Problem> {
+/// Returns whether the caller uses a console session. A plain token may have been found by another person.
+async fn has_console_session(caller: &Caller, me: &Principal) -> Result<bool, Problem> {
     let most = u32::try_from(2 * TOKENS_MAX).unwrap_or(u32::MAX);
     let tokens = caller.0.tokens(Some(me.user.clone()), None, most).await?;
     Ok(tokens.iter().any(|token| token.id == me.token && token.kind() == TokenKind::Console))

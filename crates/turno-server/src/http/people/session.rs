@@ -1,4 +1,4 @@
-//! Sessions: short-lived tokens that an application's backend makes for its own users and hands to its own page.
+//! Sessions: short-lived tokens that an application's backend creates for its own users, for use in its pages.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -19,55 +19,60 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(session_mint))
 }
 
-/// How long a session lives at most, and unless asked otherwise.
+/// The longest and the default lifetime of a session.
 const TTL_MAX_S: i64 = turno::core::limits::SESSION_TTL_MAX.0 / 1_000;
 
 /// A user of the application.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SessionUser {
+    /// The user's id in the application.
     #[schema(min_length = 1, max_length = 200)]
     id: String,
-    /// How people call them [default: the id, or the name that Turno knows].
+    /// The display name. Default: the name that Turno has stored, otherwise the id.
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
 }
 
-/// A session to be made.
+/// A new session.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewSessionBody {
+    /// The user to create the session for.
     user: SessionUser,
-    /// At most what whoever calls may do [default: `leases.use` and `inventory.manage`].
+    /// The permissions of the session, at most the caller's own. Default: `leases.use` and `inventory.manage`.
     permissions: Option<Vec<String>>,
-    /// Only leases whose names begin with one of these.
+    /// The resource prefixes to limit the session to. Default: all resources.
     resources: Option<Vec<String>>,
+    /// Seconds until the session expires. Default: 900.
     #[schema(minimum = 1, maximum = 900)]
     ttl_s: Option<i64>,
 }
 
-/// A session.
+/// A session with its secret.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct MadeSession {
-    /// For listing and revoking it.
+    /// The session's id, to list and revoke it.
     id: String,
-    /// For the page, as `Authorization: Bearer`.
+    /// The secret, for `Authorization: Bearer` in the page.
     token: String,
+    /// When the session expires.
     expires_at: Option<Stamp>,
 }
 
-/// Makes a short-lived token for a user of an application, whom Turno need not know. With an `Idempotency-Key`, a
-/// repetition is told which one was made, without its secret.
+/// Creates a short-lived token for a user of an application. Turno does not need to know the user.
+///
+/// With an `Idempotency-Key`, a repeated call is answered with the id of the created session, without its secret.
 #[utoipa::path(post, path = "/v1/sessions", tag = "access", request_body = NewSessionBody, responses((status = 201, body = MadeSession)))]
 async fn session_mint(
     State(app): State<Shared>,
     caller: Caller,
     repeatable: Repeatable<NewSessionBody>,
 ) -> Result<Response, Problem> {
-    repeatable.reveal(&app, |body| minted(caller, body)).await
+    repeatable.reveal(&app, |body| mint(caller, body)).await
 }
 
-async fn minted(caller: Caller, body: NewSessionBody) -> Result<Revealed<MadeSession>, Problem> {
+async fn mint(caller: Caller, body: NewSessionBody) -> Result<Revealed<MadeSession>, Problem> {
     let ttl_s = body.ttl_s.unwrap_or(TTL_MAX_S);
     if !(1..=TTL_MAX_S).contains(&ttl_s) {
         return Err(Problem::new(Code::BadField).field("ttl_s").cause(format_args!("between 1 and {TTL_MAX_S}")));

@@ -1,4 +1,5 @@
-//! Tokens: shown once when they are made, listed without their secrets, dead from the next request when revoked.
+//! Tokens. A secret is shown once, lists never contain secrets, and a revoked token is refused from the next request
+//! on.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -24,26 +25,31 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(tokens_list, token_create)).routes(routes!(token_revoke))
 }
 
-/// The longest life that a token can be given: what should live longer is one without an end.
+/// The longest expiry of a token. A token can also have none.
 const EXPIRES_MAX_S: i64 = 10 * 366 * 86_400;
 
 /// A token, without its secret.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct TokenView {
+    /// The token's id.
     id: String,
-    /// For whom it speaks.
+    /// The user that the token acts for.
     user: String,
+    /// True for a machine account.
     machine: bool,
-    /// `token`, `session` (of another application's user) or `console` (somebody signed in).
+    /// `token`, `session` (of another application's user) or `console` (a signed-in person).
     kind: &'static str,
-    /// At most these; null means all that its owner may do.
+    /// The permissions that the token is limited to. Null means all permissions of its owner.
     permissions: Option<Vec<&'static str>>,
-    /// Only leases whose names begin with one of these; empty means all.
+    /// The resource prefixes that the token is limited to. Empty means all resources.
     resources: Vec<String>,
+    /// When the token expires. Null if it does not.
     expires_at: Option<Stamp>,
-    /// To about a minute.
+    /// When the token was last used, to about a minute.
     last_used_at: Option<Stamp>,
+    /// When the token was created.
     created_at: Stamp,
+    /// The user who created the token.
     created_by: String,
 }
 
@@ -64,21 +70,21 @@ impl From<Token> for TokenView {
     }
 }
 
-/// Whose tokens.
+/// Filters and page of a list of tokens.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct TokensQuery {
-    /// Only this user's.
+    /// Only tokens of this user.
     user: Option<String>,
-    /// Items per page, 1 to 1000 [default: 50].
+    /// Number of tokens per page, 1 to 1000. Default: 50.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Tokens; without `users.manage` only one's own.
+/// Lists tokens. Without `users.manage`, only the caller's own.
 #[utoipa::path(get, path = "/v1/tokens", tag = "access", params(TokensQuery), responses((status = 200, body = Page<TokenView>)))]
 async fn tokens_list(caller: Caller, Query(query): Query<TokensQuery>) -> Result<Json<Page<TokenView>>, Problem> {
     let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
@@ -88,27 +94,27 @@ async fn tokens_list(caller: Caller, Query(query): Query<TokensQuery>) -> Result
     Ok(Json(wanted.page(tokens, |token| token.id.clone()).map(Into::into)))
 }
 
-/// A token to be made.
+/// A new token.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTokenBody {
-    /// For whom it speaks [default: whoever calls].
+    /// The user that the token acts for. Default: the caller.
     #[schema(min_length = 1, max_length = 200)]
     user: Option<String>,
-    /// It speaks for a machine, which names an `instance` wherever it holds something.
+    /// True for a machine account, which must name an `instance` to hold a lease or claim work. Default: false.
     #[serde(default)]
     machine: bool,
-    /// At most these [default: all that its owner may do].
+    /// The permissions to limit the token to. Default: all permissions of its owner.
     #[schema(example = json!(["queues.produce"]))]
     permissions: Option<Vec<String>>,
-    /// Only leases whose names begin with one of these.
+    /// The resource prefixes to limit the token to. Default: all resources.
     resources: Option<Vec<String>>,
-    /// How long it lives [default: until it is revoked].
+    /// Seconds until the token expires. Default: it does not expire.
     #[schema(minimum = 1)]
     expires_in_s: Option<i64>,
 }
 
-/// A token with its secret, which is shown this once.
+/// A token with its secret, which is shown only once.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct MadeToken {
     /// The secret, for `Authorization: Bearer`.
@@ -117,17 +123,19 @@ struct MadeToken {
     view: TokenView,
 }
 
-/// Makes a token. With an `Idempotency-Key`, a repetition is told which one was made, without its secret.
+/// Creates a token.
+///
+/// With an `Idempotency-Key`, a repeated call is answered with the id of the created token, without its secret.
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = NewTokenBody, responses((status = 201, body = MadeToken)))]
 async fn token_create(
     State(app): State<Shared>,
     caller: Caller,
     repeatable: Repeatable<NewTokenBody>,
 ) -> Result<Response, Problem> {
-    repeatable.reveal(&app, |body| made(caller, body)).await
+    repeatable.reveal(&app, |body| create(caller, body)).await
 }
 
-async fn made(caller: Caller, body: NewTokenBody) -> Result<Revealed<MadeToken>, Problem> {
+async fn create(caller: Caller, body: NewTokenBody) -> Result<Revealed<MadeToken>, Problem> {
     let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
     let user = body.user.map_or_else(|| Ok(me.user.clone()), |user| user_id("user", &user))?;
     let new = NewToken {
@@ -152,7 +160,7 @@ fn expires_in(seconds: Option<i64>) -> Result<Option<Span>, Problem> {
     }
 }
 
-/// Kills a token and the sessions made by it, from the next request on.
+/// Revokes a token and the sessions that it created, from the next request on.
 #[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "access", params(("id" = String, Path)), responses((status = 204)))]
 async fn token_revoke(caller: Caller, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     let known = (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());

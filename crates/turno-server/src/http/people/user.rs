@@ -1,4 +1,4 @@
-//! People.
+//! Users.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -23,15 +23,18 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(users_list, user_add)).routes(routes!(user_get, user_change, user_remove))
 }
 
-/// A person.
+/// A user.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct UserView {
+    /// The user's id.
     id: String,
+    /// The display name.
     name: String,
     /// `viewer`, `editor` or `admin`.
     role: &'static str,
-    /// Locked out.
+    /// True if the user cannot sign in or use tokens.
     disabled: bool,
+    /// When the user was added.
     created_at: Stamp,
 }
 
@@ -42,7 +45,7 @@ impl From<Person> for UserView {
     }
 }
 
-/// Everybody whom Turno knows, in the order of their ids.
+/// Lists users, ordered by id.
 #[utoipa::path(get, path = "/v1/users", tag = "access", params(PageQuery), responses((status = 200, body = Page<UserView>)))]
 async fn users_list(caller: Caller, Query(query): Query<PageQuery>) -> Result<Json<Page<UserView>>, Problem> {
     let wanted = query.wanted()?;
@@ -51,31 +54,33 @@ async fn users_list(caller: Caller, Query(query): Query<PageQuery>) -> Result<Js
     Ok(Json(wanted.page(people, |person| person.id.to_string()).map(Into::into)))
 }
 
-/// Somebody new.
+/// A new user.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewUserBody {
+    /// The user's id. It cannot be changed later.
     #[schema(min_length = 1, max_length = 200)]
     id: String,
-    /// How people call them [default: the id].
+    /// The display name. Default: the id.
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
+    /// `viewer`, `editor` or `admin`.
     #[schema(value_type = String, example = "editor")]
     role: Role,
-    /// At least 8 characters; without one they sign in by a link.
+    /// At least 8 characters. Without a password, the user signs in with a link.
     #[schema(min_length = 8, max_length = 1000)]
     password: Option<String>,
 }
 
 impl NewUserBody {
-    /// Everything but the password.
+    /// Returns all fields except the password, to compare repeated calls.
     fn without_password(&self) -> String {
         let NewUserBody { id, name, role, password } = self;
         format!("{id:?} {name:?} {role:?} {}", password.is_some())
     }
 }
 
-/// Adds a person.
+/// Adds a user.
 #[utoipa::path(post, path = "/v1/users", tag = "access", request_body = NewUserBody, responses((status = 201, body = UserView)))]
 async fn user_add(
     State(app): State<Shared>,
@@ -83,10 +88,10 @@ async fn user_add(
     repeatable: Repeatable<NewUserBody>,
 ) -> Result<Response, Problem> {
     let here = app.clone();
-    repeatable.told_apart_by(NewUserBody::without_password).answer(&app, |body, _| added(here, caller, body)).await
+    repeatable.fingerprint_of(NewUserBody::without_password).answer(&app, |body, _| add_user(here, caller, body)).await
 }
 
-async fn added(app: Shared, caller: Caller, body: NewUserBody) -> Result<Made<UserView>, Problem> {
+async fn add_user(app: Shared, caller: Caller, body: NewUserBody) -> Result<Made<UserView>, Problem> {
     let id = user_id("id", &body.id)?;
     let name = name("name", body.name.unwrap_or(body.id))?;
     let password = match body.password {
@@ -97,7 +102,7 @@ async fn added(app: Shared, caller: Caller, body: NewUserBody) -> Result<Made<Us
     Ok(Made { status: StatusCode::CREATED, body: person.into(), repeated: false })
 }
 
-/// A person.
+/// Returns a user.
 #[utoipa::path(get, path = "/v1/users/{id}", tag = "access", params(("id" = String, Path)), responses((status = 200, body = UserView)))]
 async fn user_get(caller: Caller, Path(id): Path<UserId>) -> Result<Json<UserView>, Problem> {
     let unknown = || Problem::new(Code::NotFound).arg("thing", &id);
@@ -105,22 +110,24 @@ async fn user_get(caller: Caller, Path(id): Path<UserId>) -> Result<Json<UserVie
     Ok(Json(person.into()))
 }
 
-/// What is to change; what is not given stays.
+/// Changes to a user. Omitted fields keep their value.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct UserChangeBody {
+    /// The display name.
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
+    /// `viewer`, `editor` or `admin`.
     #[schema(value_type = Option<String>, example = "viewer")]
     role: Option<Role>,
-    /// Whoever is locked out loses what they hold.
+    /// True disables the user, which also ends all leases that the user holds.
     disabled: Option<bool>,
-    /// Ends their sessions of the console.
+    /// A new password. It ends the user's console sessions.
     #[schema(min_length = 8, max_length = 1000)]
     password: Option<String>,
 }
 
-/// Changes a person.
+/// Changes a user.
 #[utoipa::path(
     patch, path = "/v1/users/{id}", tag = "access", params(("id" = String, Path)),
     request_body = UserChangeBody, responses((status = 200, body = UserView))
@@ -136,13 +143,13 @@ async fn user_change(
         Some(password) => Some(hashed(&app, "password", password).await?),
         None => None,
     };
-    // Whoever gives themselves a new password stays where they are.
+    // A user who changes their own password keeps the current session.
     let spare = caller.0.principal().filter(|me| me.user == id).map(|me| me.token.clone());
     let change = PersonChange { name, role: body.role, disabled: body.disabled, password, spare };
     Ok(Json(caller.0.change_person(id, change).await?.into()))
 }
 
-/// Removes a person with their tokens; what they hold is free again.
+/// Removes a user and their tokens. Leases that the user holds end.
 #[utoipa::path(delete, path = "/v1/users/{id}", tag = "access", params(("id" = String, Path)), responses((status = 204)))]
 async fn user_remove(caller: Caller, Path(id): Path<UserId>) -> Result<StatusCode, Problem> {
     caller.0.remove_person(id).await?;

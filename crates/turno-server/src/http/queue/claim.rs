@@ -1,8 +1,8 @@
-//! Taking work: whatever is due, or a certain item.
+//! Claiming work: any due deliveries, or one item.
 //!
-//! A client may go away at any instant. The connection then drops the handler, and with it the claim: what was handed
-//! out and taken by nobody goes back by itself, its attempt taken back (`crates/turno/src/engine/commit/dealt.rs`).
-//! What a claim with a `request_id` was handed is kept instead, for the repeat that will ask for it.
+//! A client may disconnect at any time. Then the connection drops the handler and with it the claim, and its deliveries
+//! are returned without counting an attempt (`crates/turno/src/engine/commit/dealt.rs`). The deliveries of a claim with
+//! a `request_id` are kept instead, because the client will repeat the claim.
 
 use axum::Extension;
 use axum::extract::State;
@@ -25,38 +25,43 @@ use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 use crate::texts::Language;
 
-/// The longest that a claim waits.
+/// The longest that a claim may wait.
 const WAIT_MAX_MS: i64 = 30_000;
 
-/// What a worker asks for.
+/// A claim of due work.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimBody {
-    /// Which process takes it.
+    /// The process that claims.
     #[schema(value_type = String, max_length = 200)]
     instance: Option<Instance>,
-    /// The most deliveries [default: 1].
+    /// The most deliveries to return. Default: 1.
     #[schema(minimum = 1, maximum = 1000)]
     max: Option<u32>,
-    /// Wait for at most this long if there is nothing.
+    /// How long to wait if nothing is due. Default: 0, which does not wait.
     #[schema(minimum = 0, maximum = 30000)]
     wait_ms: Option<i64>,
-    /// Names this claim: repeated by the same instance it gets the same deliveries, as long as one of them lives.
+    /// Identifies this claim. If the same instance repeats it, it gets the same deliveries while at least one of them
+    /// is live.
     #[schema(value_type = Option<String>, max_length = 200)]
     request_id: Option<RequestId>,
 }
 
-/// One item of a delivery.
+/// An item of a delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = DeliveryItem)]
 pub(crate) struct DeliveredItem {
+    /// The item's id.
     id: String,
+    /// What to do with the item. Null if the producer gave none.
     action: Option<String>,
-    /// As it came.
+    /// The payload, exactly as it was enqueued.
     #[schema(value_type = serde_json::Value)]
     payload: Payload,
+    /// The number of this attempt, from 1.
     attempt: u32,
+    /// When the item was enqueued.
     enqueued_at: Stamp,
 }
 
@@ -68,27 +73,31 @@ impl From<GotItem> for DeliveredItem {
     }
 }
 
-/// What a worker was handed.
+/// A delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Delivery)]
 pub(crate) struct DeliveryView {
-    /// Names the delivery when it is settled; to be passed on unchanged.
+    /// The name of the delivery. Send it back unchanged to settle the delivery.
     delivery: String,
+    /// The key of the items. Null if they have none.
     key: Option<String>,
-    /// Proves the hand-out; goes along with every settlement.
+    /// The fence of the delivery. Send it with every settlement.
     fence: i64,
-    /// The first item's attempt.
+    /// The attempt of the first item.
     attempt: u32,
+    /// When the delivery expires, unless a heartbeat extends it.
     expires_at: Stamp,
+    /// Time until the delivery expires.
     expires_in_ms: i64,
-    /// The change that is handed out, in a sync queue.
+    /// The revision of the key in a sync queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<i64>,
+    /// The items, in order.
     items: Vec<DeliveredItem>,
 }
 
 impl DeliveryView {
-    /// What was handed out of a queue of this kind.
+    /// Builds the view of a delivery from a queue of this kind.
     pub(crate) fn new(kind: Kind, got: Got) -> DeliveryView {
         DeliveryView {
             delivery: got.handed.token(),
@@ -103,7 +112,7 @@ impl DeliveryView {
     }
 }
 
-/// JSON that is passed on as it came.
+/// JSON that is passed on unchanged.
 #[derive(Debug)]
 pub(crate) struct Payload(pub(super) Arc<str>);
 
@@ -111,20 +120,20 @@ impl Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match serde_json::from_str::<&RawValue>(&self.0) {
             Ok(raw) => raw.serialize(serializer),
-            // A program that embeds the library may have queued what is no JSON; it is still shown.
+            // A program that embeds the library may have enqueued a payload that is not JSON. It is shown as a string.
             Err(_) => serializer.serialize_str(&self.0),
         }
     }
 }
 
-/// What was handed out; nothing if there was nothing for as long as the caller wanted to wait.
+/// The claimed deliveries. Empty if nothing became due during the wait.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueDeliveries)]
 pub(super) struct Deliveries {
     deliveries: Vec<DeliveryView>,
 }
 
-/// Takes up to `max` deliveries, waiting if there are none.
+/// Claims up to `max` deliveries, and waits if none is due.
 #[utoipa::path(post, path = "/v1/queues/{queue}/claim", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Deliveries)))]
 pub(super) async fn queue_claim(
@@ -133,40 +142,43 @@ pub(super) async fn queue_claim(
     Path(name): Path<QueueName>,
     Json(body): Json<ClaimBody>,
 ) -> Result<Json<Deliveries>, Problem> {
-    let instance = required(body.instance)?;
+    let instance = require_instance(body.instance)?;
     let max = body.max.unwrap_or(1);
     if !(1..=BATCH_MAX).contains(&(max as usize)) {
         return Err(Problem::new(Code::BadField).field("max").cause(format_args!("between 1 and {BATCH_MAX}")));
     }
     let wait = span("wait_ms", body.wait_ms, WAIT_MAX_MS)?.unwrap_or(Span::ZERO);
-    let queue = super::known(&caller, name.clone()).await?;
-    super::not_delivered_here(&app, &name)?;
-    not_stopping(&app)?;
-    let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
+    let queue = super::find_queue(&caller, name.clone()).await?;
+    super::refuse_if_delivered_here(&app, &name)?;
+    refuse_if_stopping(&app)?;
+    let request = body.request_id.as_ref().map(|request| scoped_request_id(&caller, request));
     let got = queue.claim_until(instance.as_str(), max, wait, request.as_deref(), app.stopped()).await?;
-    Ok(Json(Deliveries { deliveries: shown(&app, &queue, got).await? }))
+    Ok(Json(Deliveries { deliveries: to_views(&app, &queue, got).await? }))
 }
 
-/// Claimed by hand, a change of a source comes with what to do and the row as it is now, as a destination would get it. What
-/// cannot be read waits with its error, as where Turno delivers, and is the answer if there is nothing else. What nothing is
-/// to be told of is over with that.
-async fn shown(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<DeliveryView>, Problem> {
+/// Converts deliveries to their views.
+///
+/// A delivery of a source is filled with its action and the current row, as a destination would get it. A delivery
+/// whose row cannot be read is deferred with the error, and the error is the answer if no delivery is left. Rows with
+/// nothing to send are settled as `Skip`.
+async fn to_views(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<DeliveryView>, Problem> {
     let row = queue.row().await?;
     let sync = super::source(app, &row.name);
     let mut views = Vec::with_capacity(got.len());
     let (mut settled, mut unread) = (Vec::new(), None);
-    for one in got {
-        let (handed, attempt, item) = (one.handed, one.attempt, one.items.first().map(|item| item.id.clone()));
+    for delivery in got {
+        let (handed, attempt, item) =
+            (delivery.handed, delivery.attempt, delivery.items.first().map(|item| item.id.clone()));
         let filled = match &sync {
-            Some(sync) => crate::deliver::filled(sync, one).await,
-            None => Ok(Some(one)),
+            Some(sync) => crate::deliver::fill_with_row(sync, delivery).await,
+            None => Ok(Some(delivery)),
         };
         match filled {
-            Ok(Some(one)) => views.push(DeliveryView::new(row.policy.kind, one)),
+            Ok(Some(delivery)) => views.push(DeliveryView::new(row.policy.kind, delivery)),
             Ok(None) => settled.push(Settlement { handed, act: Act::Skip }),
             Err(cause) => {
                 let wait = row.policy.backoff_after(handed.seq, attempt);
-                let act = deferred(queue, item, &cause, wait).await?;
+                let act = defer(queue, item, &cause, wait).await?;
                 settled.push(Settlement { handed, act });
                 unread.get_or_insert(cause);
             }
@@ -181,52 +193,55 @@ async fn shown(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<Deli
     }
 }
 
-/// It waits, and the same error is written down once, however long the repair takes.
-async fn deferred(queue: &QueueHandle, item: Option<ItemId>, cause: &str, wait: Span) -> Result<Act, Problem> {
+/// Builds the settlement that defers a delivery. Stores the error only if it differs from the last one, so that a long
+/// outage does not fill the history.
+async fn defer(queue: &QueueHandle, item: Option<ItemId>, cause: &str, wait: Span) -> Result<Act, Problem> {
     let known = match item {
         Some(id) => queue.item(id).await?,
         None => None,
     };
     let cause = kept(cause);
-    let told = known.as_ref().and_then(ItemRecord::last_error) == Some(&*cause);
-    Ok(Act::Defer { error: (!told).then_some(cause), retry_in: wait.min(crate::deliver::READ_AGAIN) })
+    let repeated = known.as_ref().and_then(ItemRecord::last_error) == Some(&*cause);
+    Ok(Act::Defer { error: (!repeated).then_some(cause), retry_in: wait.min(crate::deliver::READ_AGAIN) })
 }
 
-/// The id under which the request is remembered: of this user, since another may call an instance and a request the same.
-fn of_caller(caller: &Caller, request: &RequestId) -> String {
+/// Returns the id under which the library remembers the claim. It includes the user, because two users may choose the
+/// same instance and request id.
+fn scoped_request_id(caller: &Caller, request: &RequestId) -> String {
     let user = caller.holder(None).user;
     let mut hash = blake3::Hasher::new();
     hash.update(user.as_str().as_bytes()).update(&[0]).update(request.as_str().as_bytes());
     hash.finalize().to_hex().to_string()
 }
 
-fn required(instance: Option<Instance>) -> Result<Instance, Problem> {
+fn require_instance(instance: Option<Instance>) -> Result<Instance, Problem> {
     instance.ok_or_else(|| Problem::new(Code::InstanceRequired).field("instance"))
 }
 
-/// Who is about to leave takes nothing on.
-fn not_stopping(app: &App) -> Result<(), Problem> {
+/// Refuses new work while the server stops.
+fn refuse_if_stopping(app: &App) -> Result<(), Problem> {
     if app.is_stopping() { Err(Problem::new(Code::Stopping)) } else { Ok(()) }
 }
 
-/// Who takes a certain item.
+/// A claim of one item.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueItemClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ItemClaimBody {
-    /// Which process takes it.
+    /// The process that claims.
     #[schema(value_type = String, max_length = 200)]
     instance: Option<Instance>,
-    /// Names this claim: repeated by the same instance it gets the same delivery, as long as it lives.
+    /// Identifies this claim. If the same instance repeats it, it gets the same delivery while the delivery is live.
     #[schema(value_type = Option<String>, max_length = 200)]
     request_id: Option<RequestId>,
 }
 
-/// Takes this very item; of many who want it, exactly one gets it.
+/// Claims one item. If several callers claim it at once, exactly one gets it.
 ///
-/// Refused with `already_claimed` (`mine`: by this very instance of the caller), `already_processed` (`state`: also of what is
-/// `exhausted` or `cancelled`), or `not_available` with a `reason`: `ready`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
-/// `damaged`, `behind_head` or `lane_held`; the last two and `behind_in_flight` with the item that stands before it in `behind`.
+/// Refusals: `already_claimed`, with `mine` true if the same instance of the caller has it. `already_processed`, with
+/// the `state`, also for an `exhausted` or `cancelled` item. `not_available`, with a `reason`: `ready`, `paused`,
+/// `window_open`, `delayed`, `retry_later`, `behind_in_flight`, `damaged`, `behind_head` or `lane_held`. For
+/// `behind_in_flight`, `behind_head` and `lane_held`, `behind` names the item before it.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/claim", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = DeliveryView)))]
 pub(super) async fn item_claim(
@@ -236,21 +251,21 @@ pub(super) async fn item_claim(
     Path((name, id)): Path<(QueueName, ItemId)>,
     Json(body): Json<ItemClaimBody>,
 ) -> Result<Json<DeliveryView>, Problem> {
-    let instance = required(body.instance)?;
-    let queue = super::known(&caller, name.clone()).await?;
-    super::not_delivered_here(&app, &name)?;
-    not_stopping(&app)?;
-    let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
+    let instance = require_instance(body.instance)?;
+    let queue = super::find_queue(&caller, name.clone()).await?;
+    super::refuse_if_delivered_here(&app, &name)?;
+    refuse_if_stopping(&app)?;
+    let request = body.request_id.as_ref().map(|request| scoped_request_id(&caller, request));
     match queue.claim_item_as(instance.as_str(), id.clone(), request.as_deref()).await? {
         ClaimedItem::Got(got) => {
-            let one = shown(&app, &queue, vec![got]).await?.pop();
-            one.map(Json).ok_or_else(|| finished(ItemState::Processed))
+            let view = to_views(&app, &queue, vec![got]).await?.pop();
+            view.map(Json).ok_or_else(|| finished_problem(ItemState::Processed))
         }
         ClaimedItem::AlreadyClaimed => Err(Problem::new(Code::AlreadyClaimed).arg("mine", "no").with("mine", false)),
         ClaimedItem::AlreadyYours => Err(Problem::new(Code::AlreadyClaimed).arg("mine", "yes").with("mine", true)),
         ClaimedItem::AlreadyProcessed => {
             let record = queue.item(id).await?;
-            Err(finished(record.map_or(ItemState::Processed, |record| record.state(record.now))))
+            Err(finished_problem(record.map_or(ItemState::Processed, |record| record.state(record.now))))
         }
         ClaimedItem::Unknown => Err(Problem::new(Code::NotFound).arg("thing", id)),
         ClaimedItem::NotYet(why) => {
@@ -264,7 +279,7 @@ pub(super) async fn item_claim(
     }
 }
 
-/// It is over with this item, and how: whoever gave it up can be asked to send it round again.
-fn finished(state: ItemState) -> Problem {
+/// Reports that the item is finished, with its state. The caller can retry an exhausted item.
+fn finished_problem(state: ItemState) -> Problem {
     Problem::new(Code::AlreadyProcessed).arg("state", state.as_str()).with("state", state.as_str())
 }

@@ -1,7 +1,7 @@
-//! Putting items into a queue, and signs of typing.
+//! Enqueueing items, and typing signals.
 //!
-//! A call with an `Idempotency-Key` is repeatable like any other that creates something. Items without an id of their own
-//! then get one that follows from the key, so that not even a crash between the enqueue and its answer queues them twice.
+//! A call with an `Idempotency-Key` can be repeated. Items without an id then get one that is derived from the key, so
+//! that even a crash between the enqueue and its answer does not enqueue them twice.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -25,24 +25,24 @@ use crate::http::extract::{Json, Path};
 use crate::http::idempotency::{Made, Repeatable};
 use crate::http::problem::{Code, Problem, too_deep};
 
-/// An item to be queued.
+/// A new item.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueNewItem)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewItem {
-    /// Accepted once within the queue's retention; made up if there is none.
+    /// The item's id, accepted once within the queue's retention. Default: a generated id.
     #[schema(value_type = Option<String>, max_length = 200)]
     id: Option<ItemId>,
-    /// Whose it is; required in lanes and sync queues.
+    /// What the item belongs to, such as a user or a record. Required in lanes and sync queues.
     #[schema(value_type = Option<String>, max_length = 200)]
     key: Option<Key>,
-    /// What to do, for receivers that tell actions apart.
+    /// What to do with the item, for receivers that distinguish actions.
     #[schema(max_length = 200)]
     action: Option<String>,
-    /// Any JSON, kept and returned as it came.
+    /// Any JSON. It is stored and returned exactly as sent.
     #[schema(value_type = serde_json::Value)]
     payload: Box<RawValue>,
-    /// Not to be handed out earlier than this.
+    /// How long to wait before the item can be handed out. Default: 0.
     #[schema(minimum = 0)]
     delay_ms: Option<i64>,
 }
@@ -54,7 +54,7 @@ impl From<NewItem> for Draft {
     }
 }
 
-/// One item, or many at once: all of them are accepted or none.
+/// One item, or an array of items. All of an array are accepted, or none.
 #[derive(Debug)]
 pub(super) enum NewItems {
     One(NewItem),
@@ -76,8 +76,8 @@ impl ToSchema for NewItems {
     }
 }
 
-/// By hand, because what serde derives for "either of these" reads everything into memory first: payloads would not
-/// stay as they came, and errors would not name the field.
+/// Implemented by hand, because serde's untagged derive buffers the input: payloads would not keep their exact text,
+/// and errors would not name the field.
 impl<'de> Deserialize<'de> for NewItems {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NewItems, D::Error> {
         struct OneOrMany;
@@ -100,18 +100,18 @@ impl<'de> Deserialize<'de> for NewItems {
     }
 }
 
-/// What became of one item.
+/// The result of one item.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueAcceptedItem)]
 pub(super) struct AcceptedView {
-    /// Of a coalesced one, the id of the item that survives and carries it now.
+    /// The item's id. For `coalesced`, the id of the unfinished item that carries the change now.
     id: String,
-    /// `queued`, `duplicate` (the id was accepted before) or `coalesced` (it replaced what an unfinished item of its
-    /// key carried).
+    /// `queued`, `duplicate` if the id was accepted before, or `coalesced` if it replaced the change that an unfinished
+    /// item of its key carried.
     #[schema(example = "queued")]
     outcome: &'static str,
-    /// Of a duplicate: it came with another key or another payload than the one that was accepted. Payloads are compared as
-    /// JSON values.
+    /// For `duplicate`: true if the key or the payload differs from the accepted item. Payloads are compared as JSON
+    /// values.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<bool>,
 }
@@ -127,17 +127,18 @@ impl From<(ItemId, Accepted)> for AcceptedView {
     }
 }
 
-/// One result per item, in order.
+/// One result per item, in the order of the request.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueAccepted)]
 pub(super) struct AcceptedAll {
     results: Vec<AcceptedView>,
 }
 
-/// Queues one item, or up to 1000 at once, all or none.
+/// Enqueues one item, or up to 1000 at once. All of them are accepted, or none.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items", tag = "queues", request_body = NewItems,
     params(("queue" = String, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "1 to 200 visible characters")),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "1 to 200 visible characters. Makes the call safe to repeat")),
     responses((status = 201, body = AcceptedAll)))]
 pub(super) async fn item_add(
     State(app): State<Shared>,
@@ -156,7 +157,7 @@ async fn add(
     body: NewItems,
     once: Option<Once>,
 ) -> Result<Made<AcceptedAll>, Problem> {
-    let queue = super::known(caller, name.clone()).await?;
+    let queue = super::find_queue(caller, name.clone()).await?;
     let (items, many) = match body {
         NewItems::One(item) => (vec![item], false),
         NewItems::Many(items) => (items, true),
@@ -166,19 +167,19 @@ async fn add(
         return Err(Problem::new(Code::BadBody).cause(cause));
     }
     let mut drafts: Vec<Draft> = items.into_iter().map(Draft::from).collect();
-    keys_of_source(app, &name, &mut drafts).await?;
-    let named = once.map_or_else(Vec::new, |once| name_by_key(&name, &once, &mut drafts));
+    normalize_keys(app, &name, &mut drafts).await?;
+    let named = once.map_or_else(Vec::new, |once| derive_ids(&name, &once, &mut drafts));
     let keys: Vec<Option<Key>> = drafts.iter().map(|draft| draft.key.clone()).collect();
-    let answers = queue.enqueue(drafts).await.map_err(|error| wrong_entry(error, many))?;
+    let answers = queue.enqueue(drafts).await.map_err(|error| entry_problem(error, many))?;
     let (mut repeated, mut results) = (false, Vec::with_capacity(answers.len()));
     let coalesces = queue.row().await?.policy.kind == Kind::Sync;
     for (index, ((mut id, mut accepted), key)) in answers.into_iter().zip(keys).enumerate() {
-        // An id that follows from the key was accepted before only if this very call was.
+        // An id that is derived from the idempotency key was accepted before only by this same call.
         if named.contains(&index) && matches!(accepted, Accepted::Duplicate { .. }) {
             repeated = true;
             accepted = accepted_before(&queue, &id, key).await?;
         } else if coalesces && matches!(accepted, Accepted::Duplicate { .. }) {
-            // An id that an item took in is known under that item's.
+            // A duplicate of an absorbed change is answered with the id of the item that absorbed it.
             if let Accepted::Coalesced { id: survivor } = accepted_before(&queue, &id, key).await? {
                 id = survivor;
             }
@@ -188,16 +189,16 @@ async fn add(
     Ok(Made { status: StatusCode::CREATED, body: AcceptedAll { results }, repeated })
 }
 
-/// What the first call was answered, from what it left behind.
+/// Reconstructs the answer of the first call from the stored items.
 async fn accepted_before(queue: &QueueHandle, id: &ItemId, key: Option<Key>) -> Result<Accepted, Problem> {
     let Some(key) = key else { return Ok(Accepted::Queued) };
     let absorber = queue.absorber(id.clone(), key).await?;
     Ok(absorber.map_or(Accepted::Queued, |id| Accepted::Coalesced { id }))
 }
 
-/// Keys of a source are those of its table: what the table writes otherwise is the same key, and what it can never have would
-/// be deactivated for nothing.
-async fn keys_of_source(app: &App, queue: &QueueName, drafts: &mut [Draft]) -> Result<(), Problem> {
+/// Normalizes the keys of a source's queue to the spelling that its table uses. Refuses a key that the table can never
+/// have, because it would be delivered as deactivated.
+async fn normalize_keys(app: &App, queue: &QueueName, drafts: &mut [Draft]) -> Result<(), Problem> {
     let Some(sync) = super::source(app, queue) else { return Ok(()) };
     let given: Vec<Key> = drafts.iter().filter_map(|draft| draft.key.clone()).collect();
     let keys = sync.keys(given).await?;
@@ -206,9 +207,9 @@ async fn keys_of_source(app: &App, queue: &QueueName, drafts: &mut [Draft]) -> R
     Ok(())
 }
 
-/// Gives items without an id one that follows from the call's key, and from what they carry: if the key is used again
-/// long after its answer is forgotten, only the same item counts as the same. Answers which ones they are.
-fn name_by_key(queue: &QueueName, once: &Once, drafts: &mut [Draft]) -> Vec<usize> {
+/// Gives each item without an id one that is derived from the idempotency key and the item's content. The content
+/// counts because the key may be used again after its answer is forgotten. Returns the indexes of these items.
+fn derive_ids(queue: &QueueName, once: &Once, drafts: &mut [Draft]) -> Vec<usize> {
     let mut named = Vec::new();
     for (index, draft) in drafts.iter_mut().enumerate().filter(|(_, draft)| draft.id.is_none()) {
         let mut hasher = blake3::Hasher::new();
@@ -222,11 +223,11 @@ fn name_by_key(queue: &QueueName, once: &Once, drafts: &mut [Draft]) -> Vec<usiz
     named
 }
 
-/// The library names what it does not accept as `/3/payload: why`; callers read `[3].payload`, or `payload` if they
-/// sent one item.
-fn wrong_entry(error: Error, many: bool) -> Problem {
-    if let Error::Invalid(said) = &error
-        && let Some((place, cause)) = said.strip_prefix('/').and_then(|said| said.split_once(": "))
+/// Converts an error of the library to a problem. The library names the field as `/3/payload: why`; callers read
+/// `[3].payload`, or `payload` if they sent one item.
+fn entry_problem(error: Error, many: bool) -> Problem {
+    if let Error::Invalid(text) = &error
+        && let Some((place, cause)) = text.strip_prefix('/').and_then(|text| text.split_once(": "))
         && let Some((index, field)) = place.split_once('/')
     {
         let field = if many { format!("[{index}].{field}") } else { field.to_owned() };
@@ -240,32 +241,33 @@ fn wrong_entry(error: Error, many: bool) -> Problem {
     error.into()
 }
 
-/// Who types.
+/// A typing signal.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueTyping)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Typing {
+pub(super) struct TypingBody {
+    /// The key whose user is typing.
     #[schema(value_type = String, max_length = 200)]
     key: Key,
 }
 
-/// It was taken note of.
+/// The signal was accepted.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueNoted)]
-pub(super) struct Noted {
+pub(super) struct TypingAccepted {
     accepted: bool,
 }
 
-/// Somebody is typing: a window that is open for this key stays open a little longer.
+/// Signals that the user of a key is typing, which keeps the key's open window open a little longer.
 #[utoipa::path(post, path = "/v1/queues/{queue}/typing", tag = "queues", params(("queue" = String, Path)),
-    responses((status = 202, body = Noted)))]
+    responses((status = 202, body = TypingAccepted)))]
 pub(super) async fn queue_typing(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Typing>,
-) -> Result<(StatusCode, Json<Noted>), Problem> {
-    super::known(&caller, name).await?.typing(body.key).await?;
-    Ok((StatusCode::ACCEPTED, Json(Noted { accepted: true })))
+    Json(body): Json<TypingBody>,
+) -> Result<(StatusCode, Json<TypingAccepted>), Problem> {
+    super::find_queue(&caller, name).await?.typing(body.key).await?;
+    Ok((StatusCode::ACCEPTED, Json(TypingAccepted { accepted: true })))
 }
 
 #[cfg(test)]
@@ -273,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn payloads_stay_as_they_came_whatever_is_in_them() {
+    fn payload_text_is_kept_exactly() {
         for payload in ["1e400", r#""\u0000""#, "{ \"a\" :1,\"a\": 2 }", "123456789012345678901234567890", "null"] {
             let body = format!(r#"[{{"payload": {payload} }}]"#);
             let Ok(NewItems::Many(items)) = serde_json::from_str(&body) else { panic!("{body} is an array of items") };
@@ -282,12 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn items_without_an_id_are_told_apart_by_key_place_and_contents() {
+    fn derived_ids_depend_on_key_position_and_content() {
         let queue = QueueName::new("mails").expect("valid");
         let drafts = |second: &str| vec![Draft::json("a").expect("json"), Draft::json(second).expect("json")];
         let ids = |key: &str, mut drafts: Vec<Draft>| -> Vec<Option<ItemId>> {
             let once = Once::new("POST /v1/queues/{queue}/items ana", key).expect("valid");
-            assert_eq!(name_by_key(&queue, &once, &mut drafts), [0, 1]);
+            assert_eq!(derive_ids(&queue, &once, &mut drafts), [0, 1]);
             drafts.into_iter().map(|draft| draft.id).collect()
         };
         let first = ids("k-1", drafts("a"));
@@ -298,30 +300,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_repeat_whose_answer_is_lost_tells_what_was_queued_from_what_was_taken_in() {
+    async fn repeat_without_a_stored_answer_reports_queued_and_coalesced() {
         let folder = std::env::temp_dir().join(format!("turno-repeat-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let turno = turno::Turno::open(&format!("sqlite:{}/t.db", folder.display())).await.expect("opens");
+        std::fs::create_dir_all(&folder).expect("the folder is created");
+        let turno = turno::Turno::open(&format!("sqlite:{}/t.db", folder.display())).await.expect("the database opens");
         let policy = turno::Policy::of(turno::Kind::Sync);
-        let queue = turno.put_queue("people", policy).await.expect("made");
+        let queue = turno.put_queue("people", policy).await.expect("the queue is created");
         let draft =
             |id| Draft::json(id).and_then(|draft| draft.key("ana")).and_then(|draft| draft.id(id)).expect("valid");
         queue.enqueue(vec![draft("a"), draft("b")]).await.expect("accepted");
         let before = async |id: &str, key: Option<&str>| {
             let key = key.map(|key| Key::new(key).expect("valid"));
-            accepted_before(&queue, &ItemId::new(id).expect("valid"), key).await.expect("known")
+            accepted_before(&queue, &ItemId::new(id).expect("valid"), key).await.expect("the answer is known")
         };
         assert_eq!(before("a", Some("ana")).await, Accepted::Queued);
         assert_eq!(before("b", Some("ana")).await, Accepted::Coalesced { id: ItemId::new("a").expect("valid") });
-        assert_eq!(before("c", None).await, Accepted::Queued, "what has no key is never taken in");
-        std::fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(before("c", None).await, Accepted::Queued, "an item without a key is never coalesced");
+        std::fs::remove_dir_all(&folder).expect("the folder is removed");
     }
 
     #[test]
-    fn what_the_library_does_not_accept_is_named_as_the_caller_wrote_it() {
+    fn refused_field_is_named_as_the_caller_wrote_it() {
         let error = || Error::Invalid("/3/delay_ms: must lie between 0 and a year".to_owned());
         for (many, field) in [(true, "[3].delay_ms"), (false, "delay_ms")] {
-            let problem = wrong_entry(error(), many);
+            let problem = entry_problem(error(), many);
             let document = problem.document(&crate::texts::Texts::load(), crate::texts::Language::English, None);
             assert_eq!((&document["code"], &document["field"]), (&"bad_field".into(), &field.into()));
         }

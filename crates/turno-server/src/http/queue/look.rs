@@ -1,4 +1,4 @@
-//! Items with all that is known about them: state, attempts, errors, who had them and how they ended.
+//! Reading items: state, attempts, errors, timeline.
 
 use serde::{Deserialize, Serialize};
 use turno::core::id::{ItemId, Key, QueueName, Seq};
@@ -14,23 +14,25 @@ use crate::http::listing::{Page, Wanted};
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 
-/// An attempt that failed, or what kept one from being made.
+/// A failed attempt, or the reason why none could be made.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemError)]
 pub(super) struct AttemptView {
-    /// Which one; 0 if it counts for nothing: none could be made, as of a row that cannot be read, or a newer change had
-    /// overtaken what it was made with.
+    /// The number of the attempt. 0 if it does not count: the row could not be read, or a newer change had replaced it.
     attempt: u32,
+    /// The fence of the attempt.
     fence: i64,
-    /// When it was handed out; null of what failed before that was kept.
+    /// When the item was handed out. Null if the attempt failed before this was stored.
     handed_at: Option<Stamp>,
+    /// When the attempt failed.
     at: Stamp,
+    /// What went wrong.
     error: String,
-    /// When it was to be tried again; null if never.
+    /// When the item was to be retried. Null if it was not.
     retry_at: Option<Stamp>,
-    /// Who had it.
+    /// The process that had the item.
     instance: Option<String>,
-    /// In whose name.
+    /// The user of that process.
     user: Option<String>,
 }
 
@@ -49,17 +51,19 @@ impl From<AttemptError> for AttemptView {
     }
 }
 
-/// Who has the item, or had it last.
+/// The process that has the item, or had it last.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemHolder)]
 pub(super) struct HandOutView {
+    /// The name of the process.
     instance: String,
-    /// In whose name it was taken; null if the engine was asked directly.
+    /// The user of that process. Null if a program that embeds the library claimed the item.
     user: Option<String>,
+    /// The fence of the delivery.
     fence: i64,
-    /// When it was handed out; null of what finished before that was kept.
+    /// When the item was handed out. Null if it finished before this was stored.
     handed_at: Option<Stamp>,
-    /// Until when it lives; null if it is over.
+    /// When the delivery expires. Null if it is over.
     expires_at: Option<Stamp>,
 }
 
@@ -76,31 +80,35 @@ impl From<HandOut> for HandOutView {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItem)]
 pub(super) struct ItemView {
+    /// The item's id.
     id: String,
+    /// The key that the item belongs to.
     key: Option<String>,
-    /// What the receiver is to do; null if nobody said so. Of a source's change that is decided when it is delivered, and
-    /// known from then on: `nothing_to_do` if its row had only stopped taking part.
+    /// What the receiver is to do. Null if the producer gave none. For a change of a source it is decided at delivery:
+    /// `nothing_to_do` if its row only stopped taking part.
     action: Option<String>,
-    /// As it came.
+    /// The payload, exactly as it was enqueued.
     #[schema(value_type = serde_json::Value)]
     payload: Payload,
     /// `pending`, `in_process`, `processed`, `error`, `exhausted` or `cancelled`.
     #[schema(example = "pending")]
     state: &'static str,
-    /// Hand-outs so far that count.
+    /// The number of counted attempts.
     attempts: u32,
+    /// When the item was enqueued.
     enqueued_at: Stamp,
-    /// Not to be handed out before, if that is still to come: a delay or a back-off.
+    /// When the item can be handed out, if that is in the future because of a delay or a back-off.
     due_at: Option<Stamp>,
-    /// The newest change, in a sync queue.
+    /// The revision of the key in a sync queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<i64>,
-    /// Who has it, or had it last.
+    /// The process that has the item, or had it last.
     holder: Option<HandOutView>,
+    /// The newest error.
     last_error: Option<String>,
-    /// What went wrong, oldest first.
+    /// The errors, oldest first.
     errors: Vec<AttemptView>,
-    /// When it was done, exhausted or cancelled.
+    /// When the item was processed, exhausted or cancelled.
     finished_at: Option<Stamp>,
 }
 
@@ -124,8 +132,8 @@ impl ItemView {
     }
 }
 
-/// The item as it is now.
-pub(super) async fn seen(queue: &QueueHandle, id: ItemId) -> Result<ItemView, Problem> {
+/// Returns the item as it is now.
+pub(super) async fn load_view(queue: &QueueHandle, id: ItemId) -> Result<ItemView, Problem> {
     let record = queue.item(id.clone()).await?.ok_or_else(|| unknown(&id))?;
     Ok(ItemView::new(queue.row().await?.policy.kind, record))
 }
@@ -134,48 +142,47 @@ pub(super) fn unknown(id: &ItemId) -> Problem {
     Problem::new(Code::NotFound).arg("thing", id)
 }
 
-/// An item with its life.
+/// An item with its timeline.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemLife)]
 pub(super) struct ItemLife {
     #[serde(flatten)]
     item: ItemView,
-    /// What happened to it, oldest first: who had it, with which fence, how each attempt ended. What people did to it is
-    /// shown to those who may read the audit.
+    /// What happened to the item, oldest first. Changes by people are included if the caller may read the audit.
     timeline: Vec<Happened>,
 }
 
-/// One item, with its life.
+/// Returns an item with its timeline.
 #[utoipa::path(get, path = "/v1/queues/{queue}/items/{id}", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemLife)))]
 pub(super) async fn item_get(
     caller: Caller,
     Path((name, id)): Path<(QueueName, ItemId)>,
 ) -> Result<Json<ItemLife>, Problem> {
-    let queue = super::known(&caller, name.clone()).await?;
+    let queue = super::find_queue(&caller, name.clone()).await?;
     let record = queue.item(id.clone()).await?.ok_or_else(|| unknown(&id))?;
-    let timeline = timeline::of(&record, timeline::audited(&caller, &name, &record).await?);
+    let timeline = timeline::build(&record, timeline::audited(&caller, &name, &record).await?);
     Ok(Json(ItemLife { item: ItemView::new(queue.row().await?.policy.kind, record), timeline }))
 }
 
-/// Which items.
+/// Filters and page of a list of items.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ItemFilter {
-    /// Only in this state: `pending`, `in_process`, `processed`, `error`, `exhausted` or `cancelled`.
+    /// Only items in this state: `pending`, `in_process`, `processed`, `error`, `exhausted` or `cancelled`.
     state: Option<String>,
-    /// Only of this key.
+    /// Only items of this key.
     #[param(value_type = Option<String>)]
     key: Option<Key>,
-    /// Items per page, 1 to 1000 [default: 50].
+    /// Number of items per page, 1 to 1000. Default: 50.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// The items that match, in the order of arrival.
+/// Lists items in the order of arrival.
 #[utoipa::path(get, path = "/v1/queues/{queue}/items", tag = "queues", params(("queue" = String, Path), ItemFilter),
     responses((status = 200, body = Page<ItemView>)))]
 pub(super) async fn item_list(
@@ -187,16 +194,16 @@ pub(super) async fn item_list(
     let after = wanted.after()?.map(Seq);
     let state = filter.state.map(|state| state.parse::<ItemState>()).transpose();
     let state = state.map_err(|cause| Problem::query("state", cause))?;
-    let queue = super::known(&caller, name).await?;
+    let queue = super::find_queue(&caller, name).await?;
     let query = ItemQuery { state, key: filter.key, after, limit: wanted.one_more() };
-    let found = listed(&queue, query).await?;
+    let found = load_items(&queue, query).await?;
     let kind = queue.row().await?.policy.kind;
     let page = wanted.page(found, |record| record.body.seq.0.to_string());
     Ok(Json(page.map(|record| ItemView::new(kind, record))))
 }
 
-/// What matches, also if that is one more than the library gives at once.
-async fn listed(queue: &QueueHandle, query: ItemQuery) -> Result<Vec<ItemRecord>, Problem> {
+/// Returns the matching items, also if the page needs one more than the library returns at once.
+async fn load_items(queue: &QueueHandle, query: ItemQuery) -> Result<Vec<ItemRecord>, Problem> {
     let most = BATCH_MAX as u32;
     let mut found = queue.items(ItemQuery { limit: query.limit.min(most), ..query.clone() }).await?;
     let rest = query.limit.saturating_sub(most);

@@ -1,4 +1,4 @@
-//! What people do to items and queues: retry, cancel, pause, resume, purge. All of it is audited.
+//! Managing items and queues: retry, cancel, pause, resume, purge. Every change is audited.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -17,26 +17,26 @@ use crate::http::extract::{Json, Path};
 use crate::http::lease::span;
 use crate::http::problem::{Code, Problem};
 
-/// Exhausted items sent round again by one call, so that it ends.
+/// The most exhausted items that one call retries, so that the call ends.
 const RETRY_MAX: u32 = 10_000;
 
-/// How an item goes round again.
+/// A retry of an item.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueItemRetry)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryBody {
-    /// Another payload from now on; kept as it comes.
+    /// A corrected payload, stored exactly as sent. Default: the item keeps its payload.
     #[schema(value_type = Option<serde_json::Value>)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     payload: Option<Box<RawValue>>,
 }
 
-/// `null` is a payload like any other; only an absent one is none.
-fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+/// Distinguishes a payload of `null` from an absent one.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Box::<RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Sends an exhausted or failed item round again, in its place; with `payload`, corrected.
+/// Retries an exhausted or failed item in its old position, optionally with a corrected `payload`.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/retry", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemView)))]
 pub(super) async fn item_retry(
@@ -45,7 +45,7 @@ pub(super) async fn item_retry(
     Path((name, id)): Path<(QueueName, ItemId)>,
     Json(body): Json<RetryBody>,
 ) -> Result<Json<ItemView>, Problem> {
-    let queue = super::known(&caller, name.clone()).await?;
+    let queue = super::find_queue(&caller, name.clone()).await?;
     let outcome = match body.payload {
         Some(payload) => {
             super::payload_may_change(&app, &name).await?;
@@ -53,35 +53,35 @@ pub(super) async fn item_retry(
         }
         None => queue.retry(id.clone()).await?,
     };
-    managed(&queue, id, outcome).await
+    managed_item(&queue, id, outcome).await
 }
 
-/// Nothing to be said.
+/// An empty body.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueNothing)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {}
+pub(crate) struct EmptyBody {}
 
-/// Takes a waiting item out.
+/// Cancels a waiting item.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/cancel", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemView)))]
 pub(super) async fn item_cancel(
     caller: Caller,
     Path((name, id)): Path<(QueueName, ItemId)>,
-    Json(_nothing): Json<Nothing>,
+    Json(_body): Json<EmptyBody>,
 ) -> Result<Json<ItemView>, Problem> {
-    let queue = super::known(&caller, name).await?;
+    let queue = super::find_queue(&caller, name).await?;
     let outcome = queue.cancel(id.clone()).await?;
-    managed(&queue, id, outcome).await
+    managed_item(&queue, id, outcome).await
 }
 
-/// The item afterwards, or why it could not be done.
-async fn managed(queue: &QueueHandle, id: ItemId, outcome: ManageOutcome) -> Result<Json<ItemView>, Problem> {
+/// Returns the item after the change, or the problem of its refusal.
+async fn managed_item(queue: &QueueHandle, id: ItemId, outcome: ManageOutcome) -> Result<Json<ItemView>, Problem> {
     refused(queue, &id, outcome).await?;
-    look::seen(queue, id).await.map(Json)
+    look::load_view(queue, id).await.map(Json)
 }
 
-/// Why it could not be done, if it could not.
+/// Returns the problem if the change was refused.
 pub(crate) async fn refused(queue: &QueueHandle, id: &ItemId, outcome: ManageOutcome) -> Result<(), Problem> {
     match outcome {
         Ok(_) => Ok(()),
@@ -91,73 +91,76 @@ pub(crate) async fn refused(queue: &QueueHandle, id: &ItemId, outcome: ManageOut
                 Some(record) => record.state(record.now).as_str(),
                 None => return Err(look::unknown(id)),
             };
-            // It may have moved on since; what counted is said by the refusal itself.
-            let (state, said) = match refused {
+            // The item may have changed since the refusal, so the state that the refusal names takes precedence.
+            let (state, word) = match refused {
                 ManageRefused::InProcess => ("in_process", "in_process"),
                 ManageRefused::Changing => ("pending", "changing"),
                 _ => (state, state),
             };
-            let problem = Problem::new(Code::WrongState).arg("id", id).arg("state", said).with("state", state);
-            Err(if said == "changing" { problem.with("reason", "older_in_process") } else { problem })
+            let problem = Problem::new(Code::WrongState).arg("id", id).arg("state", word).with("state", state);
+            Err(if word == "changing" { problem.with("reason", "older_in_process") } else { problem })
         }
     }
 }
 
-/// Stops hand-outs; what is in process goes on.
+/// Pauses the queue: no new deliveries. Deliveries that are in process go on.
 #[utoipa::path(post, path = "/v1/queues/{queue}/pause", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = QueueView)))]
 pub(super) async fn queue_pause(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(_nothing): Json<Nothing>,
+    Json(_body): Json<EmptyBody>,
 ) -> Result<Json<QueueView>, Problem> {
-    super::known(&caller, name.clone()).await?.pause().await?;
-    overview::seen(&app, &caller, name).await.map(Json)
+    super::find_queue(&caller, name.clone()).await?.pause().await?;
+    overview::load_view(&app, &caller, name).await.map(Json)
 }
 
-/// Resumes hand-outs.
+/// Resumes the queue.
 #[utoipa::path(post, path = "/v1/queues/{queue}/resume", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = QueueView)))]
 pub(super) async fn queue_resume(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(_nothing): Json<Nothing>,
+    Json(_body): Json<EmptyBody>,
 ) -> Result<Json<QueueView>, Problem> {
-    super::known(&caller, name.clone()).await?.resume().await?;
-    overview::seen(&app, &caller, name).await.map(Json)
+    super::find_queue(&caller, name.clone()).await?.resume().await?;
+    overview::load_view(&app, &caller, name).await.map(Json)
 }
 
-/// Which exhausted items: those that meet all that is said.
+/// Selects exhausted items. An item must match every field that is given.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueRetryExhausted)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExhaustedBody {
-    /// Only of this key.
+    /// Only items of this key.
     #[schema(value_type = Option<String>, max_length = 200)]
     key: Option<Key>,
-    /// Only those whose last error contains this.
+    /// Only items whose last error contains this text.
     error: Option<String>,
-    /// Only what was exhausted within the last so many milliseconds.
+    /// Only items that were exhausted within the last this many milliseconds.
     #[schema(minimum = 0)]
     within_ms: Option<i64>,
-    /// Only count them.
+    /// Counts the items and retries none. Default: false.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// How many went round again, or would.
+/// The number of retried items.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueRetried)]
 pub(super) struct Retried {
+    /// The number of retried items. 0 with `dry_run`.
     retried: u64,
-    /// Of a dry run: how many match, at most 10,000.
+    /// The number of matching items, at most 10,000. Only with `dry_run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     matching: Option<u64>,
 }
 
-/// Sends all exhausted items round again, or those that match, at most 10,000 at once; with `dry_run`, only counts them.
+/// Retries exhausted items, all of them or those that match, at most 10,000 per call.
+///
+/// With `dry_run`, counts them and retries none.
 #[utoipa::path(post, path = "/v1/queues/{queue}/retry-exhausted", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Retried)))]
 pub(super) async fn queue_retry_exhausted(
@@ -165,7 +168,7 @@ pub(super) async fn queue_retry_exhausted(
     Path(name): Path<QueueName>,
     Json(body): Json<ExhaustedBody>,
 ) -> Result<Json<Retried>, Problem> {
-    let queue = super::known(&caller, name).await?;
+    let queue = super::find_queue(&caller, name).await?;
     let within = span("within_ms", body.within_ms, i64::MAX)?;
     let since = match within {
         Some(within) => Some(Time(queue.overview().await?.now.0.saturating_sub(within.0))),
@@ -180,28 +183,31 @@ pub(super) async fn queue_retry_exhausted(
     Ok(Json(answer))
 }
 
-/// How many are forgotten.
+/// The number of deleted items.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueuePurged)]
 pub(super) struct Purged {
+    /// The number of deleted items. 0 with `dry_run`.
     purged: u64,
-    /// Of a dry run: how many would be.
+    /// The number of items that would be deleted. Only with `dry_run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     matching: Option<u64>,
 }
 
-/// Whether to do it.
+/// A purge.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueuePurge)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PurgeBody {
-    /// Only count them.
+    /// Counts the items and deletes none. Default: false.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// Forgets finished items beyond the queue's retention now; it happens by itself every hour. What is exhausted stays until
-/// somebody decides. With `dry_run`, only counts them.
+/// Deletes finished items that are older than the queue's retention.
+///
+/// The server also does this every hour. Exhausted items are never purged. With `dry_run`, counts the items and
+/// deletes none.
 #[utoipa::path(post, path = "/v1/queues/{queue}/purge", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Purged)))]
 pub(super) async fn queue_purge(
@@ -209,7 +215,7 @@ pub(super) async fn queue_purge(
     Path(name): Path<QueueName>,
     Json(body): Json<PurgeBody>,
 ) -> Result<Json<Purged>, Problem> {
-    let queue = super::known(&caller, name).await?;
+    let queue = super::find_queue(&caller, name).await?;
     Ok(Json(if body.dry_run {
         Purged { purged: 0, matching: Some(queue.count_purgeable().await?) }
     } else {

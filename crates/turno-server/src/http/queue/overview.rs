@@ -1,4 +1,4 @@
-//! Queues at a glance: policy, what is in them, how old, how fast.
+//! Overview of queues: policy, counts, age, throughput.
 
 use axum::extract::State;
 use axum::http::{HeaderName, header};
@@ -18,19 +18,25 @@ use crate::http::listing::{Page, PageQuery};
 use crate::http::problem::Problem;
 use crate::http::stamp::Stamp;
 
-/// Queues looked at side by side for one page, so that a page of many takes not many times as long, and yet leaves
-/// connections to the database for others.
-const SIDE_BY_SIDE: usize = 4;
+/// How many queues of a page are read at once. More would be faster, but leave fewer database connections for other
+/// requests.
+const CONCURRENT_READS: usize = 4;
 
-/// How many items are in which state.
+/// The number of items in each state.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueCounts)]
 pub(super) struct CountsView {
+    /// Items that wait.
     pending: i64,
+    /// Items in a live delivery.
     in_process: i64,
+    /// Items that are done.
     processed: i64,
+    /// Items that failed and will be retried.
     error: i64,
+    /// Items without attempts left.
     exhausted: i64,
+    /// Cancelled items.
     cancelled: i64,
 }
 
@@ -41,55 +47,65 @@ impl From<Counts> for CountsView {
     }
 }
 
-/// What went on in the last minute.
+/// Throughput of the last minute.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueRates)]
 pub(super) struct RatesView {
-    /// Items done in the last minute.
+    /// Items processed in the last minute.
     processed_per_minute: i64,
-    /// Attempts that failed in the last minute, those that were not settled in time included.
+    /// Attempts that failed in the last minute, including those that expired.
     failed_per_minute: i64,
 }
 
-/// A queue at a glance.
+/// A queue.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Queue)]
 pub(in crate::http) struct QueueView {
+    /// The queue's name.
     name: String,
+    /// `lane`, `inbox` or `sync`.
     #[schema(value_type = String, example = "lane")]
     kind: Kind,
+    /// The policy in force.
     policy: PolicyView,
-    /// Where its deliveries are sent, beside what workers claim; null if they only claim.
+    /// The endpoint that deliveries are sent to. Null if workers claim them.
     push: Option<PushView>,
-    /// How that destination is doing; null if none is called.
+    /// The state of that endpoint. Null if the queue has none.
     destination: Option<DestinationView>,
-    /// Nothing is handed out until somebody resumes it.
+    /// True if the queue hands out nothing until it is resumed.
     paused: bool,
-    /// It is set in the configuration file, and cannot be changed here.
+    /// True if the configuration file defines the queue. Then it cannot be changed over the API.
     managed_by_config: bool,
-    /// Grows with every change of the policy or of `push`. Whoever changes what they have read gives it back as `If-Match`.
+    /// Grows with every change of the policy or of `push`. Send it as `If-Match`, so that you overwrite no change that
+    /// you have not read.
     version: i64,
+    /// The number of items in each state.
     counts: CountsView,
-    /// When the oldest item came that waits; null if none does.
+    /// When the oldest waiting item was enqueued. Null if none waits.
     oldest_waiting_at: Option<Stamp>,
+    /// How long the oldest waiting item has waited.
     oldest_waiting_ms: Option<i64>,
+    /// Throughput of the last minute.
     rates: RatesView,
-    /// How quick it was with what was done in the last minute; null if nothing was.
+    /// Latency of the items processed in the last minute. Null if there were none.
     latency: Option<LatencyView>,
+    /// The server's time.
     server_time: Stamp,
 }
 
-/// How long items waited and took that were done in the last minute.
+/// Latency of the items processed in the last minute.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueLatency)]
 pub(super) struct LatencyView {
-    /// So many of them were looked at, at most 1000.
+    /// The number of items measured, at most 1000.
     items: u64,
-    /// Half of them were handed out, the last time, within this time of their acceptance; windows and delays included.
+    /// Median time from enqueueing to the last hand-out, including windows and delays.
     wait_p50_ms: i64,
+    /// 95th percentile of the time from enqueueing to the last hand-out.
     wait_p95_ms: i64,
-    /// Half of them were done within this time of their acceptance.
+    /// Median time from enqueueing to completion.
     done_p50_ms: i64,
+    /// 95th percentile of the time from enqueueing to completion.
     done_p95_ms: i64,
 }
 
@@ -106,19 +122,19 @@ impl From<Latency> for LatencyView {
     }
 }
 
-/// How the destination of a queue is doing, as all servers see it.
+/// The state of a queue's destination, shared by all servers.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueDestination)]
 pub(super) struct DestinationView {
-    /// It fails as a whole: no attempts are spent on it until it answers a probe.
+    /// True if the destination as a whole is down. No attempts are spent until it answers a probe.
     down: bool,
-    /// Since when; null unless it is down.
+    /// When the outage began. Null unless the destination is down.
     down_since: Option<Stamp>,
-    /// When it is asked again; null unless it is down, or a key has run out of attempts while it answered nobody.
+    /// When the next probe is due. Null unless the destination is down or a key is stuck.
     next_probe_at: Option<Stamp>,
-    /// Calls that failed in a row.
+    /// The number of failed calls in a row.
     failures: u32,
-    /// What the last failure said; null if the last call succeeded.
+    /// The error of the last call. Null if it succeeded.
     last_error: Option<String>,
 }
 
@@ -166,9 +182,9 @@ impl QueueView {
     }
 }
 
-/// One queue as it is now.
-pub(in crate::http) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
-    let queue = super::known(caller, name).await?;
+/// Returns the queue as it is now.
+pub(in crate::http) async fn load_view(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
+    let queue = super::find_queue(caller, name).await?;
     let overview = queue.overview().await?;
     let destination = match app.deliveries.endpoint(&overview.row) {
         Some(_) => queue.destination().await?,
@@ -177,7 +193,7 @@ pub(in crate::http) async fn seen(app: &App, caller: &Caller, name: QueueName) -
     Ok(QueueView::new(app, &overview, destination))
 }
 
-/// The queues by name, each at a glance.
+/// Lists queues, ordered by name.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues", params(PageQuery),
     responses((status = 200, body = Page<QueueView>)))]
 pub(super) async fn queue_list(
@@ -191,12 +207,14 @@ pub(super) async fn queue_list(
     let behind = |name: &QueueName| wanted.after.as_deref().is_none_or(|after| name.as_str() > after);
     let found: Vec<QueueName> = names.into_iter().filter(behind).take(wanted.one_more() as usize).collect();
     let Page { items, next_cursor } = wanted.page(found, ToString::to_string);
-    let looks = items.into_iter().map(|name| seen(&app, &caller, name));
-    let items = stream::iter(looks).buffered(SIDE_BY_SIDE).try_collect().await?;
+    let views = items.into_iter().map(|name| load_view(&app, &caller, name));
+    let items = stream::iter(views).buffered(CONCURRENT_READS).try_collect().await?;
     Ok(Json(Page { items, next_cursor }))
 }
 
-/// One queue: its policy, what is in it, how old, how fast. Its `version` is also its `ETag`.
+/// Returns a queue: its policy, counts, age and throughput.
+///
+/// Its `version` is also its `ETag`.
 #[utoipa::path(get, path = "/v1/queues/{queue}", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = QueueView)))]
 pub(super) async fn queue_get(
@@ -204,11 +222,11 @@ pub(super) async fn queue_get(
     caller: Caller,
     Path(name): Path<QueueName>,
 ) -> Result<([(HeaderName, String); 1], Json<QueueView>), Problem> {
-    let view = seen(&app, &caller, name).await?;
-    Ok((tag(view.version), Json(view)))
+    let view = load_view(&app, &caller, name).await?;
+    Ok((etag(view.version), Json(view)))
 }
 
-/// The version as `If-Match` takes it.
-pub(super) fn tag(version: i64) -> [(HeaderName, String); 1] {
+/// Returns the `ETag` header with the version.
+pub(super) fn etag(version: i64) -> [(HeaderName, String); 1] {
     [(header::ETAG, format!("\"{version}\""))]
 }

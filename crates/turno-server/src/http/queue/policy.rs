@@ -1,4 +1,4 @@
-//! `PUT /v1/queues/{queue}`: a queue is made, or its policy changed.
+//! `PUT /v1/queues/{queue}`: creates a queue or changes its policy.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, header};
@@ -8,7 +8,7 @@ use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
 use turno::store::{PushChange, PutQueue, StoreError};
 use turno::{Error, Turno};
 
-use super::overview::tag;
+use super::overview::etag;
 use crate::config::endpoint::{Endpoint, EndpointFields};
 use crate::config::queue::{BadField, QueueFields};
 use crate::http::app::Shared;
@@ -17,25 +17,32 @@ use crate::http::extract::{Json, Path};
 use crate::http::problem::{Code, Problem};
 use crate::http::task::if_match;
 
-/// The policy in force: what was given, and for the rest what follows from the kind.
+/// The policy in force: the given fields, and the defaults of the kind for the others.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueuePolicy)]
 pub(super) struct PolicyView {
-    /// `lane`: per key in order; `inbox`: each item on its own; `sync`: per key only the newest.
+    /// `lane`: in order per key. `inbox`: each item on its own. `sync`: only the newest change per key.
     #[schema(value_type = String, example = "lane")]
     kind: Kind,
-    /// How long a hand-out lasts without a heartbeat.
+    /// How long a delivery lasts without a heartbeat.
     lock_timeout_ms: i64,
-    /// How long it lasts at most, whatever the heartbeats.
+    /// How long a delivery lasts at most, regardless of heartbeats.
     max_hold_ms: Option<i64>,
+    /// Items of a key that arrive within this time of each other are handed out as one group.
     window_ms: i64,
+    /// How much longer a typing signal keeps the window open.
     typing_extension_ms: i64,
+    /// The longest that a window stays open.
     max_wait_ms: i64,
+    /// The most items in one group.
     batch_max: u32,
+    /// How many attempts an item has before it is exhausted.
     max_attempts: u32,
+    /// The wait before the first retry. It doubles with each attempt, up to a maximum.
     backoff_ms: i64,
+    /// How long processed and cancelled items are kept.
     retention_s: i64,
-    /// What an exhausted head does to its lane: `continue` or `hold`.
+    /// What a lane does after an exhausted item: `continue` or `hold`.
     #[schema(value_type = String, example = "continue")]
     on_exhausted: OnExhausted,
 }
@@ -62,24 +69,29 @@ impl From<&Policy> for PolicyView {
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueMade)]
 pub(super) struct QueuePut {
+    /// The queue's name.
     name: String,
     #[serde(flatten)]
     policy: PolicyView,
-    /// Where its deliveries are sent, beside what workers claim; null if they only claim.
+    /// The endpoint that deliveries are sent to. Null if workers claim them.
     push: Option<PushView>,
 }
 
-/// Where the deliveries of a queue are sent.
+/// The endpoint of a queue's deliveries.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueuePush)]
 pub(super) struct PushView {
-    /// Without what stands behind its question mark, which may be secret.
+    /// The URL without its query, which may hold secrets.
     url: String,
+    /// The HTTP method of a call.
     method: &'static str,
+    /// The time limit of a call.
     timeout_ms: u64,
-    /// The server's variable with the secret that signs calls; null if they are unsigned.
+    /// The server's environment variable with the signing secret. Null if calls are not signed.
     secret_env: Option<String>,
+    /// The most calls at once, per server.
     concurrency: usize,
+    /// How often a destination that is down is probed.
     probe_ms: i64,
 }
 
@@ -96,17 +108,19 @@ impl From<&Endpoint> for PushView {
     }
 }
 
-/// Makes the queue, or changes its policy; what is left out follows from the kind, except `push`, which then stays as it
-/// is and ends with null. Every kind accepts every field: `window_ms`, `typing_extension_ms`, `max_wait_ms` and `batch_max`
-/// are kept and shown, and have no effect unless it is a lane.
+/// Creates the queue, or changes its policy.
 ///
-/// With `If-Match`, or `If-None-Match: *` where there was none, it changes nothing that another has changed since it was read
-/// (`queue_changed`).
+/// Omitted fields get the default of the kind, except `push`: omitted it stays as it is, and null removes it. Every
+/// kind accepts every field, but `window_ms`, `typing_extension_ms`, `max_wait_ms` and `batch_max` have an effect only
+/// in a lane.
+///
+/// With `If-Match`, or with `If-None-Match: *` for a new queue, the call changes nothing and answers `queue_changed` if
+/// the queue has changed since you read it.
 #[utoipa::path(put, path = "/v1/queues/{queue}", tag = "queues",
     params(
         ("queue" = String, Path),
         ("If-Match" = Option<String>, Header, description = "The queue's `ETag`, which is its `version` in quotes"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only if there is no such queue yet"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: create the queue only if it does not exist"),
     ),
     responses((status = 200, description = "The policy in force", body = QueuePut)))]
 pub(super) async fn queue_put(
@@ -117,11 +131,11 @@ pub(super) async fn queue_put(
     Json(fields): Json<QueueFields>,
 ) -> Result<([(HeaderName, String); 1], Json<QueuePut>), Problem> {
     let changed = || Problem::new(Code::QueueChanged).arg("queue", &name);
-    let seen = seen(&headers).map_err(|NoVersion| changed())?;
+    let seen = expected_version(&headers).map_err(|BadVersion| changed())?;
     let policy = fields.policy()?;
     let push = match &fields.push {
         Some(Some(push)) => {
-            let push = push.clone().unhidden(kept(&app, &name).await?.as_ref());
+            let push = push.clone().unhidden(stored_push(&app, &name).await?.as_ref());
             PushChange::Set(app.deliveries.admit(&push, &policy)?)
         }
         Some(None) => PushChange::Remove,
@@ -131,53 +145,53 @@ pub(super) async fn queue_put(
         return Err(Problem::new(Code::ManagedByConfig).arg("thing", &name));
     }
     if push == PushChange::Keep {
-        fits(&app, &name, &policy).await?;
+        check_stored_push(&app, &name, &policy).await?;
     }
     let is_new = matches!(push, PushChange::Set(_));
     let kind = policy.kind;
     match caller.0.change_queue(PutQueue { name: name.clone(), policy, push, seen }).await {
         Ok(true) => {}
         Ok(false) => return Err(changed()),
-        Err(error) => return Err(refused(&caller.0, name, kind, error).await),
+        Err(error) => return Err(refusal_problem(&caller.0, name, kind, error).await),
     }
     let row = caller.0.queue(name.clone()).await?.row().await?;
     if is_new {
-        // Whoever sets an endpoint wants to know now whether it works, whatever was known against it.
+        // A new endpoint is tried at once. Earlier failures of the old one do not count against it.
         app.trusted().queue(name).await?.destination_replaced().await?;
     }
-    app.deliveries.look();
+    app.deliveries.wake();
     let push = app.deliveries.endpoint(&row).as_ref().map(PushView::from);
     let put = QueuePut { name: row.name.to_string(), policy: (&row.policy).into(), push };
-    Ok((tag(row.version), Json(put)))
+    Ok((etag(row.version), Json(put)))
 }
 
-/// What is in a header names no version that a queue ever had.
-struct NoVersion;
+/// The header holds no valid version.
+struct BadVersion;
 
-/// Which version the caller has seen, if they say so; 0 is none.
-fn seen(headers: &HeaderMap) -> Result<Option<i64>, NoVersion> {
+/// Returns the version that the caller expects, if a header names one. 0 means that the queue must not exist.
+fn expected_version(headers: &HeaderMap) -> Result<Option<i64>, BadVersion> {
     if headers.get(header::IF_NONE_MATCH).is_some_and(|tag| tag == "*") {
         return Ok(Some(0));
     }
-    let version = |tag: &str| tag.parse().ok().filter(|version| *version > 0).ok_or(NoVersion);
+    let version = |tag: &str| tag.parse().ok().filter(|version| *version > 0).ok_or(BadVersion);
     if_match(headers).map(version).transpose()
 }
 
-/// Where the queue is pushed so far.
-async fn kept(app: &Shared, name: &QueueName) -> Result<Option<EndpointFields>, Problem> {
+/// Returns the endpoint that is stored with the queue.
+async fn stored_push(app: &Shared, name: &QueueName) -> Result<Option<EndpointFields>, Problem> {
     let rows = app.trusted().queues().await?;
     let kept = rows.iter().find(|row| row.name == *name).and_then(|row| row.push.as_deref());
     Ok(kept.and_then(|text| serde_json::from_str(text).ok()))
 }
 
-/// A push that stays must go with the new policy.
-async fn fits(app: &Shared, name: &QueueName, policy: &Policy) -> Result<(), Problem> {
-    kept(app, name).await?.map(|fields| fields.push(policy)).transpose()?;
+/// Refuses a policy that does not fit the stored endpoint.
+async fn check_stored_push(app: &Shared, name: &QueueName, policy: &Policy) -> Result<(), Problem> {
+    stored_push(app, name).await?.map(|fields| fields.push(policy)).transpose()?;
     Ok(())
 }
 
-/// A store refuses a policy for one reason: the queue is of another kind and has work.
-async fn refused(turno: &Turno, name: QueueName, wanted: Kind, error: Error) -> Problem {
+/// Converts a store's error. A store rejects a policy only if the queue has work and another kind.
+async fn refusal_problem(turno: &Turno, name: QueueName, wanted: Kind, error: Error) -> Problem {
     if let Error::Store(StoreError::Rejected(_)) = &error {
         let rows = turno.queues().await.unwrap_or_default();
         if let Some(row) = rows.iter().find(|row| row.name == name && row.policy.kind != wanted) {

@@ -1,7 +1,7 @@
-//! Settling deliveries: still at it, done, failed, given back. One result per delivery, in order.
+//! Settling deliveries: heartbeat, ack, fail, return. One result per delivery, in the order of the request.
 //!
-//! A fence that is not the live one changes nothing and is no error: the answer is `stale`, and the others of the
-//! same call are settled all the same. So is a delivery that cannot be read, or that another queue handed out.
+//! A stale fence changes nothing and is no error: its result is `stale`, and the other deliveries of the call are
+//! settled. The same holds for a malformed delivery name and for a delivery of another queue.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -17,36 +17,40 @@ use crate::http::lease::span;
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 
-/// What is said about several deliveries.
+/// Deliveries to settle.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueSettle)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Said<T> {
+pub(super) struct Batch<T> {
+    /// The deliveries, at most 1000.
     #[schema(max_items = 1000)]
     deliveries: Vec<T>,
 }
 
-/// A delivery by its name and fence.
+/// A delivery, by its name and fence.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = DeliveryName)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Named {
-    /// As it was handed out.
+pub(super) struct DeliveryRef {
+    /// The name of the delivery, as the claim returned it.
     delivery: String,
+    /// The fence of the delivery.
     #[schema(value_type = i64)]
     fence: Fence,
 }
 
-/// A delivery that is done.
+/// A delivery to acknowledge.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = DeliveryAck)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Acked {
-    /// As it was handed out.
+pub(super) struct AckEntry {
+    /// The name of the delivery, as the claim returned it.
     delivery: String,
+    /// The fence of the delivery.
     #[schema(value_type = i64)]
     fence: Fence,
-    /// Done up to and including this item; the rest goes back to the head, its attempt taken back.
+    /// The last item that is done. The items after it return to the head of the key without counting an attempt.
+    /// Default: all items are done.
     #[schema(value_type = Option<String>)]
     through: Option<ItemId>,
 }
@@ -55,46 +59,48 @@ pub(super) struct Acked {
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = DeliveryFail)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Failed {
-    /// As it was handed out.
+pub(super) struct FailEntry {
+    /// The name of the delivery, as the claim returned it.
     delivery: String,
+    /// The fence of the delivery.
     #[schema(value_type = i64)]
     fence: Fence,
     /// What went wrong, for people.
     error: String,
-    /// Before this item all is done, it failed, and the rest goes back.
+    /// The item that failed. The items before it are done, and the items after it return without counting an attempt.
     #[schema(value_type = Option<String>)]
     item: Option<ItemId>,
-    /// Another back-off than the policy's.
+    /// How long to wait before the retry, instead of the policy's back-off.
     #[schema(minimum = 0)]
     retry_in_ms: Option<i64>,
-    /// Do not try again.
+    /// True if the item must not be retried. It becomes exhausted. Default: false.
     #[serde(default, rename = "final")]
     give_up: bool,
 }
 
-/// What became of one delivery.
+/// The result of one delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = DeliverySettled)]
 pub(super) struct SettledView {
-    /// As the caller named it.
+    /// The name of the delivery, as the caller sent it.
     delivery: String,
-    /// `renewed`; `acked`, `superseded` (it changed meanwhile and is queued again); `retrying`, `exhausted`;
-    /// `returned`; `stale` (nothing has changed), `not_in_delivery` (nor has it here: the item named is not in it).
+    /// `renewed`, `acked`, `superseded` (the key changed meanwhile and is queued again), `retrying`, `exhausted`,
+    /// `returned`, `stale` (nothing changed), or `not_in_delivery` (nothing changed, because the named item is not in
+    /// the delivery).
     #[schema(example = "acked")]
     outcome: &'static str,
-    /// When it is tried again.
+    /// When the items are retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Stamp>,
-    /// Until when it lives on.
+    /// When the delivery expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Stamp>,
-    /// `max_hold` if the queue's `max_hold_ms` keeps heartbeats from extending the delivery: `expires_at` stays as it
-    /// is. Left out otherwise.
+    /// `max_hold` if the queue's `max_hold_ms` stops heartbeats from extending the delivery: `expires_at` no longer
+    /// moves. Omitted otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "max_hold")]
     limited_by: Option<&'static str>,
-    /// The same had been said before; this is the answer that it had.
+    /// True if the same settlement was made before. This is its answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repeated: bool,
 }
@@ -114,7 +120,7 @@ impl SettledView {
             SettleOutcome::Superseded => ("superseded", None, None),
             SettleOutcome::Returned => ("returned", None, None),
             SettleOutcome::Renewed { expires_at, .. } => ("renewed", None, Some(expires_at.into())),
-            // Expiry is the engine's own settlement, and nobody's here.
+            // Only the engine settles a delivery as expired. A caller never gets this outcome.
             SettleOutcome::Stale | SettleOutcome::Expired => ("stale", None, None),
             SettleOutcome::NotInDelivery => ("not_in_delivery", None, None),
         };
@@ -122,101 +128,102 @@ impl SettledView {
     }
 }
 
-/// One result per delivery, in order.
+/// One result per delivery, in the order of the request.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueSettled)]
 pub(super) struct SettledAll {
     results: Vec<SettledView>,
 }
 
-/// Keeps deliveries.
+/// Sends a heartbeat for deliveries, which extends them.
 #[utoipa::path(post, path = "/v1/queues/{queue}/heartbeat", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
 pub(super) async fn queue_heartbeat(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Said<Named>>,
+    Json(body): Json<Batch<DeliveryRef>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, Named { delivery, fence }| Ok((delivery, fence, Act::Beat))).await
+    settle(&caller, name, body, |_, DeliveryRef { delivery, fence }| Ok((delivery, fence, Act::Beat))).await
 }
 
-/// Deliveries are done.
+/// Acknowledges deliveries: their items are processed.
 #[utoipa::path(post, path = "/v1/queues/{queue}/ack", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
 pub(super) async fn queue_ack(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Said<Acked>>,
+    Json(body): Json<Batch<AckEntry>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    super::known(&caller, name.clone()).await?;
-    super::not_delivered_here(&app, &name)?;
-    let act = |_, Acked { delivery, fence, through }: Acked| Ok((delivery, fence, Act::Ack { through }));
-    let outcomes = settled(&caller, name.clone(), body, act).await?;
-    delivered(&app, &name, &outcomes).await;
-    Ok(shown(outcomes))
+    super::find_queue(&caller, name.clone()).await?;
+    super::refuse_if_delivered_here(&app, &name)?;
+    let act = |_, AckEntry { delivery, fence, through }: AckEntry| Ok((delivery, fence, Act::Ack { through }));
+    let outcomes = settle_all(&caller, name.clone(), body, act).await?;
+    note_acked(&app, &name, &outcomes).await;
+    Ok(to_view(outcomes))
 }
 
-/// Deliveries failed.
+/// Reports deliveries as failed: their items are retried later or become exhausted.
 #[utoipa::path(post, path = "/v1/queues/{queue}/fail", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
 pub(super) async fn queue_fail(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Said<Failed>>,
+    Json(body): Json<Batch<FailEntry>>,
 ) -> Result<Json<SettledAll>, Problem> {
     settle(&caller, name, body, |index, failed| {
-        let Failed { delivery, fence, error, item, retry_in_ms, give_up } = failed;
+        let FailEntry { delivery, fence, error, item, retry_in_ms, give_up } = failed;
         let retry_in = span(&format!("deliveries[{index}].retry_in_ms"), retry_in_ms, SPAN_MAX.0)?;
         Ok((delivery, fence, Act::Fail { error, item, retry_in, give_up }))
     })
     .await
 }
 
-/// Deliveries go back unprocessed; the attempt is taken back.
+/// Returns deliveries unprocessed. The attempt does not count.
 #[utoipa::path(post, path = "/v1/queues/{queue}/return", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
 pub(super) async fn queue_return(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Said<Named>>,
+    Json(body): Json<Batch<DeliveryRef>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, Named { delivery, fence }| Ok((delivery, fence, Act::Return { error: None }))).await
+    settle(&caller, name, body, |_, DeliveryRef { delivery, fence }| Ok((delivery, fence, Act::Return { error: None })))
+        .await
 }
 
-/// What became of a delivery, as the caller named it; nothing if that is no delivery.
+/// A delivery as the caller named it, and its settlement. `None` if the name is malformed.
 type Outcome = (String, Option<(Handed, Settled)>);
 
 async fn settle<T>(
     caller: &Caller,
     name: QueueName,
-    body: Said<T>,
+    body: Batch<T>,
     act: impl Fn(usize, T) -> Result<(String, Fence, Act), Problem>,
 ) -> Result<Json<SettledAll>, Problem> {
-    Ok(shown(settled(caller, name, body, act).await?))
+    Ok(to_view(settle_all(caller, name, body, act).await?))
 }
 
-fn shown(outcomes: Vec<Outcome>) -> Json<SettledAll> {
+fn to_view(outcomes: Vec<Outcome>) -> Json<SettledAll> {
     let view = |(delivery, settled): Outcome| SettledView::new(delivery, settled.map(|(_, settled)| settled));
     Json(SettledAll { results: outcomes.into_iter().map(view).collect() })
 }
 
-async fn settled<T>(
+async fn settle_all<T>(
     caller: &Caller,
     name: QueueName,
-    body: Said<T>,
+    body: Batch<T>,
     act: impl Fn(usize, T) -> Result<(String, Fence, Act), Problem>,
 ) -> Result<Vec<Outcome>, Problem> {
-    let queue = super::known(caller, name).await?;
+    let queue = super::find_queue(caller, name).await?;
     if body.deliveries.len() > BATCH_MAX {
         return Err(Problem::new(Code::BadField)
             .field("deliveries")
             .cause(format_args!("at most {BATCH_MAX} at once")));
     }
-    let said = body.deliveries.into_iter().enumerate().map(|(index, said)| act(index, said));
+    let entries = body.deliveries.into_iter().enumerate().map(|(index, entry)| act(index, entry));
     let mut names = Vec::new();
     let mut settlements = Vec::new();
-    for (delivery, fence, act) in said.collect::<Result<Vec<_>, _>>()? {
+    for (delivery, fence, act) in entries.collect::<Result<Vec<_>, _>>()? {
         let handed = Handed::parse(&delivery, fence).ok();
         settlements.extend(handed.map(|handed| Settlement { handed, act }));
         names.push((delivery, handed));
@@ -228,14 +235,14 @@ async fn settled<T>(
     Ok(names.into_iter().map(outcome).collect())
 }
 
-/// What a consumer has acked is what its destination knows from then on.
-async fn delivered(app: &App, queue: &QueueName, outcomes: &[Outcome]) {
+/// Stores what an acknowledged change told the destination.
+async fn note_acked(app: &App, queue: &QueueName, outcomes: &[Outcome]) {
     let Some(sync) = super::source(app, queue).filter(SyncHandle::has_triggers) else { return };
     for (handed, settled) in outcomes.iter().filter_map(|(_, settled)| settled.as_ref()) {
         if settled.outcome == SettleOutcome::Acked
             && let Err(error) = sync.acked(handed).await
         {
-            // A comparison finds a difference later, and sends it once more.
+            // If this is lost, a later check of the source finds the difference and sends the key again.
             tracing::warn!(%error, %queue, "what was delivered is not remembered");
         }
     }

@@ -1,4 +1,4 @@
-//! The life of an item, from its rows: accepted, handed out, how each attempt ended, what people did to it.
+//! The timeline of an item, built from its rows: enqueued, handed out, the end of each attempt, audited changes.
 
 use serde::Serialize;
 use turno::core::audit::Entry;
@@ -13,45 +13,46 @@ use crate::http::caller::Caller;
 use crate::http::problem::Problem;
 use crate::http::stamp::Stamp;
 
-/// What people did to one item, at most; the audit has the rest.
+/// The most audit entries in a timeline. The audit has the rest.
 const AUDITED_MAX: u32 = 200;
 
-/// What clearing a lane is called in the audit.
+/// The audit action of clearing a lane.
 const LANE_CLEAR: &str = "lane_clear";
 
-/// Something that happened to an item.
+/// An entry of an item's timeline.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemHappened)]
 pub(crate) struct Happened {
+    /// When it happened.
     pub(crate) at: Stamp,
-    /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
-    /// `processed`, `skipped` (there was nothing to be told of the key), `returned` or `superseded` (a newer change
-    /// had overtaken it; of what came back without counting the newest twenty), `cleared` (the attempt that was under way when its lane was cleared), `cancelled`, `retried`
-    /// or `edited` (sent round again with another payload).
+    /// `enqueued`, `handed_out` (not settled yet), `failed`, `expired` (not settled in time), `exhausted`, `processed`,
+    /// `skipped` (there was nothing to send), `returned`, `superseded` (a newer change replaced it), `cleared` (the
+    /// attempt that was in process when its lane was cleared), `cancelled`, `retried` or `edited` (retried with another
+    /// payload). Of the attempts that came back without counting, the newest twenty are kept.
     #[schema(example = "failed")]
     pub(crate) what: &'static str,
     /// When the attempt that ended `at` was handed out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) handed_at: Option<Stamp>,
-    /// Which attempt.
+    /// The number of the attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attempt: Option<u32>,
-    /// Under which fence.
+    /// The fence of the attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fence: Option<i64>,
-    /// Which process had it.
+    /// The process that had the item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) instance: Option<String>,
-    /// In whose name it was taken; or who did it, of what people did.
+    /// The user of that process, or the user who made the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
-    /// Why it was cancelled, if not by itself: `lane_clear`.
+    /// Why the item was cancelled: `lane_clear` if its lane was cleared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<&'static str>,
-    /// What the attempt said.
+    /// The error of the attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
-    /// When it was to be tried again; or until when the hand-out lives.
+    /// When the item was to be retried, or when the delivery expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) until: Option<Stamp>,
 }
@@ -63,7 +64,7 @@ impl Happened {
         Happened { at: at.into(), what, handed_at: None, attempt, fence, instance, user, reason: None, error, until }
     }
 
-    /// By whom, in which attempt and under which fence.
+    /// Sets the process and user, the attempt and the fence.
     fn by(self, taker: Option<&Taker>, attempt: u32, fence: i64) -> Happened {
         let instance = taker.map(|taker| taker.instance().to_owned());
         let user = taker.and_then(Taker::user).map(str::to_owned);
@@ -86,7 +87,7 @@ impl From<&AttemptError> for Happened {
 }
 
 impl From<&CameBack> for Happened {
-    /// Without a number: the attempt was taken back, or the change that overtook it has begun to count anew.
+    /// Omits the attempt's number, because the attempt does not count or the newer change restarted the count.
     fn from(back: &CameBack) -> Happened {
         let what = match back.how {
             Last::Expired => "expired",
@@ -98,19 +99,20 @@ impl From<&CameBack> for Happened {
     }
 }
 
-/// What people did to the item, and to its lane when that ended it, for those who may read the audit.
+/// Returns the audit entries of the item, and of the clearing of its lane if that cancelled the item. Empty if the
+/// caller may not read the audit.
 pub(crate) async fn audited(caller: &Caller, queue: &QueueName, record: &ItemRecord) -> Result<Vec<Entry>, Problem> {
-    let mut entries = of_resource(caller, format!("{queue}/{}", record.body.id), None).await?;
+    let mut entries = audit_entries(caller, format!("{queue}/{}", record.body.id), None).await?;
     let cancelled = record.done.as_ref().filter(|done| done.ended == Ended::Cancelled);
     if let (Some(done), Some(key)) = (cancelled, &record.body.key) {
-        let cleared = of_resource(caller, format!("{queue}/{key}"), Some(LANE_CLEAR)).await?;
-        // One transaction writes both, at one instant.
+        let cleared = audit_entries(caller, format!("{queue}/{key}"), Some(LANE_CLEAR)).await?;
+        // One transaction writes both, so their times are equal.
         entries.extend(cleared.into_iter().filter(|entry| entry.at == done.at && entry.action == LANE_CLEAR));
     }
     Ok(entries)
 }
 
-async fn of_resource(caller: &Caller, resource: String, action: Option<&str>) -> Result<Vec<Entry>, Problem> {
+async fn audit_entries(caller: &Caller, resource: String, action: Option<&str>) -> Result<Vec<Entry>, Problem> {
     let (resource, action) = (Some(resource), action.map(str::to_owned));
     match caller.0.audit(AuditQuery { resource, action, limit: AUDITED_MAX, ..AuditQuery::default() }).await {
         Err(Error::Denied(Denied::Missing(_))) => Ok(Vec::new()),
@@ -118,10 +120,10 @@ async fn of_resource(caller: &Caller, resource: String, action: Option<&str>) ->
     }
 }
 
-/// The attempt that was under way when its lane was cleared.
-fn cut_short(record: &ItemRecord, done: &Done) -> Option<Happened> {
+/// Returns the attempt that was in process when its lane was cleared.
+fn cleared_attempt(record: &ItemRecord, done: &Done) -> Option<Happened> {
     let handed_at = done.handed_at?;
-    // Of what was cancelled by earlier versions, the last attempt may have ended before.
+    // For items that earlier versions cancelled, the last attempt may already have ended.
     if record.errors.iter().any(|error| error.fence == done.fence) {
         return None;
     }
@@ -129,8 +131,8 @@ fn cut_short(record: &ItemRecord, done: &Done) -> Option<Happened> {
     Some(Happened { handed_at: Some(Stamp(handed_at)), ..happened })
 }
 
-/// What happened, oldest first.
-pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
+/// Builds the timeline, oldest first.
+pub(crate) fn build(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     let mut all = vec![Happened::new(record.body.enqueued_at, "enqueued")];
     all.extend(record.errors.iter().map(Happened::from));
     all.extend(record.came_back.iter().map(Happened::from));
@@ -147,11 +149,11 @@ pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
                 let done_by = Happened::new(done.at, what).by(done.holder.as_ref(), done.attempt, done.fence.0);
                 all.push(Happened { handed_at: done.handed_at.map(Stamp), ..done_by });
             }
-            // Its last error says so, with all that is known.
+            // The last error already shows it.
             Ended::Exhausted => {}
             Ended::Cancelled => {
-                all.extend(cut_short(record, done));
-                // Who did it is known to the audit.
+                all.extend(cleared_attempt(record, done));
+                // If the audit has the cancellation, its entry is used, because it names the user.
                 if !audited.iter().any(|entry| matches!(entry.action.as_str(), "item_cancel" | LANE_CLEAR)) {
                     all.push(Happened::new(done.at, "cancelled"));
                 }
@@ -168,7 +170,7 @@ pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
         let reason = (entry.action == LANE_CLEAR).then_some(LANE_CLEAR);
         Some(Happened { user: Some(entry.actor.user.to_string()), reason, ..Happened::new(entry.at, what) })
     }));
-    // Stable: what happened in one instant stays in the order of its causes.
+    // The sort is stable, so entries of the same instant keep their order of cause and effect.
     all.sort_by_key(|happened| happened.at.0);
     all
 }

@@ -1,4 +1,4 @@
-//! Why an item or a key is not running, or who runs it: a code for programs, a sentence for people.
+//! Explains why an item or a key is not running, or who runs it, as a code for programs and a sentence for people.
 
 use axum::Extension;
 use axum::extract::State;
@@ -18,41 +18,44 @@ use crate::http::problem::Problem;
 use crate::http::stamp::Stamp;
 use crate::texts::{Language, Texts};
 
-/// So much of an error is repeated in a sentence; all of it is with the item.
+/// How much of an error a sentence repeats. The item has all of it.
 const ERROR_SHOWN: usize = 200;
 
-/// Why it is not running, or that it is.
+/// Why an item or a key is not running, or who runs it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Why)]
 pub(super) struct WhyView {
-    /// Somebody works on it.
+    /// True if a worker has it.
     running: bool,
     /// `running`, `completing`, `ready`, `empty`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
     /// `behind_head`, `lane_held`, `damaged`, `exhausted`, `processed`, `cancelled` or `destination_down`.
     #[schema(example = "window_open")]
     reason: &'static str,
-    /// The same as a sentence, in the language of `Accept-Language`.
+    /// The reason as a sentence, in the language of `Accept-Language`.
     detail: String,
-    /// The item that is spoken of: of a key, its first unfinished one.
+    /// The item that the answer is about. For a key, its first unfinished item.
     item: Option<String>,
+    /// The key.
     key: Option<String>,
-    /// Its hand-outs so far that count.
+    /// The number of counted attempts so far.
     attempt: u32,
-    /// The item that it waits for.
+    /// The item that this one waits for.
     behind: Option<String>,
-    /// Who works on it, or on what it waits for.
+    /// The process that has this item, or the item that it waits for.
     instance: Option<String>,
-    /// In whose name that was taken.
+    /// The user of that process.
     user: Option<String>,
+    /// The fence of the live delivery.
     fence: Option<i64>,
+    /// Since when the item is in this state.
     since: Option<Stamp>,
-    /// When that ends, unless something happens first.
+    /// When this state ends, unless something happens first.
     until: Option<Stamp>,
-    /// What its last attempt said.
+    /// The error of the last attempt.
     error: Option<String>,
 }
 
-/// The parts of a reason that sentences and programs are told.
+/// The parts of a reason that the sentence and the JSON use.
 #[derive(Debug, Default)]
 struct Parts<'a> {
     behind: Option<&'a ItemId>,
@@ -86,15 +89,16 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
     }
 }
 
-/// The item that stands before it.
+/// Returns the item that this one waits for.
 pub(super) fn behind(reason: &WhyReason) -> Option<&ItemId> {
     parts(reason).behind
 }
 
-/// The reason as a sentence.
+/// Renders the reason as a sentence.
 pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
-    let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
+    let translate =
+        |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();
     args.set("key", why.key.as_ref().map(Key::as_str).unwrap_or_default());
     let attempt = match why.reason {
@@ -103,8 +107,8 @@ pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     };
     args.set("attempt", attempt);
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
-    args.set("instance", taker.map_or_else(|| say("why-somebody"), ToString::to_string));
-    args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
+    args.set("instance", taker.map_or_else(|| translate("why-somebody"), ToString::to_string));
+    args.set("error", error.map_or_else(|| translate("why-no_error"), shortened));
     args.set("ago", since.map(|since| texts.span(language, since.until(why.now))).unwrap_or_default());
     args.set("left", until.map(|until| texts.span(language, why.now.until(until))).unwrap_or_default());
     let id = format!("why-{}", why.reason.code());
@@ -140,14 +144,15 @@ impl WhyView {
     }
 }
 
-/// A destination that is down, and since when.
-struct Down {
+/// An outage of a destination.
+struct Outage {
     destination: Destination,
     since: Time,
 }
 
-/// What nothing keeps for longer, and is pushed, waits for its destination while that is down.
-async fn waits_for(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<Down>, Problem> {
+/// Returns the outage that the item waits for: its queue is pushed, its destination is down, and nothing else holds the
+/// item back for longer.
+async fn find_outage(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<Outage>, Problem> {
     let until = match why.reason {
         WhyReason::Ready => why.now,
         WhyReason::RetryLater { until, .. } | WhyReason::Delayed { until } => until,
@@ -156,11 +161,11 @@ async fn waits_for(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<D
     if app.deliveries.endpoint(&*queue.row().await?).is_none() {
         return Ok(None);
     }
-    let down = queue.destination().await?.and_then(|one| one.down_at.map(|since| Down { destination: one, since }));
+    let down = queue.destination().await?.and_then(|row| row.down_at.map(|since| Outage { destination: row, since }));
     Ok(down.filter(|down| until == why.now || until < down.destination.probe_at))
 }
 
-impl Down {
+impl Outage {
     fn sentence(&self, texts: &Texts, language: Language, now: Time) -> String {
         let mut args = FluentArgs::new();
         args.set("ago", texts.span(language, self.since.until(now)));
@@ -170,24 +175,29 @@ impl Down {
     }
 }
 
-/// The sentence with all that this server knows: also how the destination of a pushed queue is doing.
+/// Renders the sentence, including an outage of the queue's destination.
 pub(crate) async fn explained(
     app: &App,
     language: Language,
     queue: &QueueHandle,
     why: &Why,
 ) -> Result<String, Problem> {
-    Ok(match waits_for(app, queue, why).await? {
+    Ok(match find_outage(app, queue, why).await? {
         Some(down) => down.sentence(&app.texts, language, why.now),
-        None => match decided(app, language, queue, why).await? {
+        None => match only_exhausted(app, language, queue, why).await? {
             Some(sentence) => sentence,
             None => sentence(&app.texts, language, why),
         },
     })
 }
 
-/// A key of which nothing goes on by itself may still have items that wait for somebody's decision.
-async fn decided(app: &App, language: Language, queue: &QueueHandle, why: &Why) -> Result<Option<String>, Problem> {
+/// Returns the sentence for a key with no work left except exhausted items, which wait for a person's decision.
+async fn only_exhausted(
+    app: &App,
+    language: Language,
+    queue: &QueueHandle,
+    why: &Why,
+) -> Result<Option<String>, Problem> {
     if why.reason != WhyReason::Empty || why.key.is_none() {
         return Ok(None);
     }
@@ -200,9 +210,9 @@ async fn decided(app: &App, language: Language, queue: &QueueHandle, why: &Why) 
     Ok(app.texts.find(language, "why-only_exhausted", &args).map(|text| text.into_owned()))
 }
 
-async fn told(app: &App, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
-    let Some(down) = waits_for(app, queue, &why).await? else {
-        let detail = decided(app, language, queue, &why).await?;
+async fn to_view(app: &App, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
+    let Some(down) = find_outage(app, queue, &why).await? else {
+        let detail = only_exhausted(app, language, queue, &why).await?;
         let view = WhyView::new(&app.texts, language, why);
         return Ok(match detail {
             Some(detail) => WhyView { detail, ..view },
@@ -220,7 +230,7 @@ async fn told(app: &App, language: Language, queue: &QueueHandle, why: Why) -> R
     })
 }
 
-/// Why this item is not running, or who runs it.
+/// Explains why an item is not running, or who runs it.
 #[utoipa::path(get, path = "/v1/queues/{queue}/items/{id}/why", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = WhyView)))]
 pub(super) async fn item_why(
@@ -229,12 +239,12 @@ pub(super) async fn item_why(
     caller: Caller,
     Path((name, id)): Path<(QueueName, ItemId)>,
 ) -> Result<Json<WhyView>, Problem> {
-    let queue = super::known(&caller, name).await?;
+    let queue = super::find_queue(&caller, name).await?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(|| look::unknown(&id))?;
-    told(&app, language, &queue, why).await.map(Json)
+    to_view(&app, language, &queue, why).await.map(Json)
 }
 
-/// Why nothing of this key is running, or who runs it.
+/// Explains why nothing of a key is running, or who runs it.
 #[utoipa::path(get, path = "/v1/queues/{queue}/keys/{key}/why", tag = "queues",
     params(("queue" = String, Path), ("key" = String, Path)), responses((status = 200, body = WhyView)))]
 pub(super) async fn key_why(
@@ -243,9 +253,9 @@ pub(super) async fn key_why(
     caller: Caller,
     Path((name, key)): Path<(QueueName, Key)>,
 ) -> Result<Json<WhyView>, Problem> {
-    let queue = super::known(&caller, name).await?;
+    let queue = super::find_queue(&caller, name).await?;
     let why = queue.why_key(key).await?;
-    told(&app, language, &queue, why).await.map(Json)
+    to_view(&app, language, &queue, why).await.map(Json)
 }
 
 #[cfg(test)]
@@ -286,19 +296,19 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_is_a_whole_sentence_in_both_languages() {
+    fn every_reason_has_a_sentence_in_both_languages() {
         let texts = Texts::load();
         for reason in every_reason() {
             let why = why(reason);
             for language in [Language::Spanish, Language::English] {
-                let said = sentence(&texts, language, &why);
-                assert!(said.contains(' ') && !said.contains(['{', '$']), "{}: {said}", why.reason.code());
+                let text = sentence(&texts, language, &why);
+                assert!(text.contains(' ') && !text.contains(['{', '$']), "{}: {text}", why.reason.code());
             }
         }
     }
 
     #[test]
-    fn times_are_said_as_a_person_would() {
+    fn durations_are_rendered_in_words() {
         let texts = Texts::load();
         for (ms, spanish, english) in [
             (0, "menos de un segundo", "less than a second"),
@@ -312,15 +322,15 @@ mod tests {
             assert_eq!(texts.span(Language::English, turno::core::time::Span(ms)), english);
         }
         let retry = why(WhyReason::RetryLater { until: Time(7_000), attempt: 2, error: Some("no route".to_owned()) });
-        let said = sentence(&texts, Language::Spanish, &retry);
-        assert!(said.contains("3 segundos") && said.contains("no route"), "{said}");
+        let text = sentence(&texts, Language::Spanish, &retry);
+        assert!(text.contains("3 segundos") && text.contains("no route"), "{text}");
         let unread = WhyReason::RetryLater { until: Time(7_000), attempt: 0, error: Some("no route".to_owned()) };
         let none = sentence(&texts, Language::Spanish, &Why { reason: unread, ..retry });
         assert!(none.starts_with("No se pudo ni intentar") && !none.contains("(0)"), "{none}");
     }
 
     #[test]
-    fn a_long_error_is_cut_between_characters() {
+    fn long_error_is_cut_between_characters() {
         assert_eq!(shortened(&"ñ".repeat(300)).chars().count(), ERROR_SHOWN + 1);
         assert_eq!(shortened("corto"), "corto");
     }

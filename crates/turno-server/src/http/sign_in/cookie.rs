@@ -1,4 +1,4 @@
-//! The console's cookie.
+//! The console's session cookie.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -8,14 +8,14 @@ use crate::config::Environment;
 use crate::http::app::App;
 use crate::http::caller::COOKIE;
 
-/// An answer that lets the browser in from now on. When the session ends is known to the server, which lets it live on while
-/// somebody works; the browser keeps the cookie for as long as that can be.
+/// Adds the session cookie to an answer. The server decides when the session ends and extends it while the person
+/// works, so the cookie lasts as long as a session can.
 pub(super) fn set(app: &App, secret: &str, answer: impl IntoResponse) -> Response {
     with(answer, &text(app.environment, secret, SESSION_MOST.0 / 1_000))
 }
 
-/// An answer that makes the browser forget.
-pub(super) fn cleared(app: &App, answer: impl IntoResponse) -> Response {
+/// Adds a header to an answer that deletes the cookie.
+pub(super) fn clear(app: &App, answer: impl IntoResponse) -> Response {
     with(answer, &text(app.environment, "", 0))
 }
 
@@ -28,7 +28,8 @@ fn with(answer: impl IntoResponse, cookie: &str) -> Response {
     answer
 }
 
-/// Scripts cannot read it and other sites cannot send it with a form; in production it only travels encrypted.
+/// Renders the cookie. Scripts cannot read it, pages of other sites cannot send it with a form, and in production it
+/// needs TLS.
 fn text(environment: Environment, secret: &str, seconds: i64) -> String {
     let secure = if environment == Environment::Production { "; Secure" } else { "" };
     format!("{COOKIE}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cookie_is_for_nobody_but_the_server_and_in_production_for_no_open_line() {
+    fn cookie_is_http_only_and_in_production_secure() {
         let development = text(Environment::Development, "s", 60);
         assert_eq!(development, "turno_session=s; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
         assert!(text(Environment::Production, "s", 60).ends_with("; HttpOnly; SameSite=Lax; Secure"));

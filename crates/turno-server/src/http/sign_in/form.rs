@@ -1,4 +1,4 @@
-//! What a form or a program sends to get in.
+//! The bodies of sign-in calls, from forms and from programs.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
@@ -7,24 +7,24 @@ use serde::de::DeserializeOwned;
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem};
 
-/// How somebody wants to be answered: as they asked.
+/// How the caller wants the answer: in the format of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A page's form: with a page, or by being sent on.
+    /// A form of a page, answered with a page or a redirect.
     Form,
-    /// A program: with JSON.
+    /// A program, answered with JSON.
     Json,
 }
 
 impl Way {
-    pub(super) fn of(headers: &HeaderMap) -> Way {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Way {
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let essence = kind.split(';').next().unwrap_or_default().trim();
         if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") { Way::Form } else { Way::Json }
     }
 }
 
-/// A body of either kind. What is wrong with it is kept, because a form's mistakes are answered with its page.
+/// A body from a form or a program. A parse error is kept, because a form's errors are shown on its page.
 pub(super) struct Submitted<T> {
     way: Way,
     body: Result<T, Problem>,
@@ -35,7 +35,7 @@ impl<T> Submitted<T> {
         self.way
     }
 
-    /// Something of it for the page, which shows again what was typed.
+    /// Returns a part of the body for the page, which shows the entered values again.
     pub(super) fn peek<U>(&self, take: impl FnOnce(&T) -> U) -> Option<U> {
         self.body.as_ref().ok().map(take)
     }
@@ -49,7 +49,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Submitted<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let way = Way::of(request.headers());
+        let way = Way::from_headers(request.headers());
         let body = match way {
             Way::Json => Json::from_request(request, state).await.map(|Json(body)| body),
             Way::Form => match axum::Form::from_request(request, state).await {

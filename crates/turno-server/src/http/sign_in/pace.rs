@@ -1,4 +1,4 @@
-//! How often somebody may try to get in: as one person, and from one place. Guessing is made slow, mistyping is not.
+//! Limits sign-in attempts per user and per source address. The limits slow down guessing, but allow typing errors.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,16 +12,16 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use crate::http::problem::{Code, Problem};
 use crate::http::server::Peer;
 
-/// For one person: so many at once, and one more each so often.
+/// Per user: the burst, and the time after which one more attempt is allowed.
 const USER: (u32, Duration) = (20, Duration::from_secs(3));
-/// From one place, which may be a whole office or a proxy.
+/// Per source address, which may be an office or a proxy.
 const PEER: (u32, Duration) = (100, Duration::from_millis(500));
-/// Whoever has tried lately is remembered, but no more than these; beyond, everybody waits until some are forgotten.
+/// The most users or addresses that are remembered. Beyond that, all attempts are refused until some are forgotten.
 const REMEMBERED_MAX: usize = 100_000;
 
-/// Who has tried how often.
+/// The attempts per user and per source address.
 pub(crate) struct Pace {
-    /// By a hash of what was typed, which may be anything and of any length.
+    /// Keyed by a hash of the entered name, which may be any text of any length.
     users: DefaultKeyedRateLimiter<u64>,
     peers: DefaultKeyedRateLimiter<IpAddr>,
     hasher: RandomState,
@@ -44,15 +44,15 @@ impl Pace {
         }
     }
 
-    /// One more try as this person, whether there is such a person or not.
+    /// Counts an attempt for this user, whether the user exists or not.
     pub(crate) fn user(&self, user: &str) -> Result<(), Problem> {
         self.check(&self.users, &self.hasher.hash_one(user))
     }
 
-    /// One more try from there.
+    /// Counts an attempt from this address.
     pub(crate) fn peer(&self, peer: Option<Extension<Peer>>) -> Result<(), Problem> {
         match peer {
-            Some(Extension(Peer(address))) => self.check(&self.peers, &place(address.ip())),
+            Some(Extension(Peer(address))) => self.check(&self.peers, &limit_key(address.ip())),
             None => Ok(()),
         }
     }
@@ -81,11 +81,12 @@ fn quota((burst, every): (u32, Duration)) -> Quota {
     Quota::with_period(every).expect("the constants above are not zero").allow_burst(burst)
 }
 
-/// Who has one address of the sixth version has the 2⁶⁴ beside it too.
-pub(crate) fn place(address: IpAddr) -> IpAddr {
+/// Returns the address that limits count: an IPv4 address, or the /64 network of an IPv6 address, because one client
+/// usually has all of it.
+pub(crate) fn limit_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-        fourth => fourth,
+        v4 => v4,
     }
 }
 
@@ -95,21 +96,21 @@ mod tests {
     use std::net::SocketAddr;
 
     #[test]
-    fn whoever_guesses_is_made_to_wait_and_others_are_not() {
+    fn repeated_attempts_are_limited_per_user() {
         let pace = Pace::new();
         let tries = (0..USER.0 + 5).filter(|_| pace.user("ana").is_ok()).count();
         assert!((USER.0 as usize..USER.0 as usize + 2).contains(&tries), "{tries}");
-        assert_eq!(pace.user("ana").expect_err("too often").code(), Code::TooMany);
+        assert_eq!(pace.user("ana").expect_err("the limit is reached").code(), Code::TooMany);
         assert!(pace.user("leo").is_ok());
     }
 
     #[test]
-    fn neighbours_of_the_sixth_version_are_one_place() {
+    fn addresses_of_one_ipv6_network_share_a_limit() {
         let pace = Pace::new();
-        let from = |text: &str| Some(Extension(Peer(text.parse::<SocketAddr>().expect("an address"))));
+        let from = |text: &str| Some(Extension(Peer(text.parse::<SocketAddr>().expect("a valid address"))));
         let tries = (0..PEER.0 * 2).filter(|n| pace.peer(from(&format!("[2001:db8::{n:x}]:1"))).is_ok()).count();
         assert!(tries < PEER.0 as usize + 10, "{tries}");
         assert!(pace.peer(from("[2001:db8:0:1::1]:1")).is_ok() && pace.peer(from("192.0.2.7:1")).is_ok());
-        assert_eq!(place("::ffff:192.0.2.7".parse().expect("mapped")).to_string(), "192.0.2.7");
+        assert_eq!(limit_key("::ffff:192.0.2.7".parse().expect("a valid address")).to_string(), "192.0.2.7");
     }
 }

@@ -1,4 +1,4 @@
-//! The two pages of the way in: to sign in, and for the first administrator. No script; mistakes are said on the page.
+//! The pages to sign in and to create the first administrator. They need no script, and show errors on the page.
 
 use askama::Template;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -8,7 +8,7 @@ use crate::console;
 use crate::http::app::Shared;
 use crate::http::problem::Problem;
 
-/// A page to be shown.
+/// A sign-in or setup page to render.
 #[derive(Debug)]
 pub(super) struct Page {
     app: Shared,
@@ -22,7 +22,7 @@ pub(super) struct Page {
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
-struct WayIn {
+struct SignInPage {
     page: console::Page,
     kind: &'static str,
     action: &'static str,
@@ -40,7 +40,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Its name in the texts.
+    /// The page's name in the texts.
     fn name(self) -> &'static str {
         match self {
             Kind::SignIn => "sign_in",
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// What a keeper of passwords should do here: fill in, or propose a new one.
+    /// What a password manager should do: fill in the password, or propose a new one.
     fn autocomplete(self) -> &'static str {
         match self {
             Kind::SignIn => "current-password",
@@ -66,41 +66,41 @@ impl Kind {
 
 impl Page {
     pub(super) fn sign_in(app: &Shared, headers: &HeaderMap) -> Page {
-        Page::of(app, headers, Kind::SignIn)
+        Page::new(app, headers, Kind::SignIn)
     }
 
     pub(super) fn setup(app: &Shared, headers: &HeaderMap) -> Page {
-        Page::of(app, headers, Kind::Setup)
+        Page::new(app, headers, Kind::Setup)
     }
 
-    fn of(app: &Shared, headers: &HeaderMap, kind: Kind) -> Page {
+    fn new(app: &Shared, headers: &HeaderMap, kind: Kind) -> Page {
         let [user, link, next, error] = [const { String::new() }; 4];
         Page { app: app.clone(), headers: headers.clone(), kind, user, link, next, error }
     }
 
-    /// With what was typed before; never the password.
+    /// Fills in the user that was entered before. Never the password.
     pub(super) fn filled(mut self, user: Option<String>) -> Page {
         self.user = user.unwrap_or_default();
         self
     }
 
-    /// With the secret of the link, which the form sends along.
+    /// Sets the link's secret, which the form sends along.
     pub(super) fn linked(mut self, link: String) -> Page {
         self.link = link;
         self
     }
 
-    /// With the place to go on to.
+    /// Sets the local path to continue to.
     pub(super) fn leading_to(mut self, next: Option<String>) -> Page {
         self.next = next.unwrap_or_default();
         self
     }
 
-    pub(super) fn shown(self) -> Response {
+    pub(super) fn render(self) -> Response {
         let Page { app, headers, kind, user, link, next, error } = self;
         let part =
             |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
-        // Where whoever changes the language comes back to.
+        // The address to return to after a change of language.
         let here = match (link.is_empty(), next.is_empty()) {
             (false, _) => format!("{}?link={}", kind.action(), part(&link)),
             (true, false) => format!("{}?next={}", kind.action(), part(&next)),
@@ -108,18 +108,18 @@ impl Page {
         };
         let page = console::Page::new(app, &headers, &here, None);
         let (name, action, autocomplete) = (kind.name(), kind.action(), kind.autocomplete());
-        let shown = page.show(|page| WayIn { page, kind: name, action, autocomplete, user, link, next, error });
-        shown.unwrap_or_else(IntoResponse::into_response)
+        let rendered = page.show(|page| SignInPage { page, kind: name, action, autocomplete, user, link, next, error });
+        rendered.unwrap_or_else(IntoResponse::into_response)
     }
 
-    /// With what went wrong, in a sentence, and under its status.
+    /// Renders the page with the problem's sentence and status.
     pub(super) fn with(mut self, problem: &Problem) -> Response {
         let document = problem.document(&self.app.texts, console::language(&self.headers), None);
         self.error = document["detail"].as_str().unwrap_or_default().to_owned();
         let answer = problem.clone().into_response();
         let retry: Option<HeaderValue> = answer.headers().get(header::RETRY_AFTER).cloned();
         let status: StatusCode = answer.status();
-        let mut page = self.shown();
+        let mut page = self.render();
         *page.status_mut() = status;
         if let Some(retry) = retry {
             page.headers_mut().insert(header::RETRY_AFTER, retry);

@@ -1,4 +1,4 @@
-//! The first administrator: whoever has the link that the server printed, as long as there is no administrator.
+//! Creating the first administrator, with the link that the server prints while there is none.
 
 use axum::Extension;
 use axum::extract::State;
@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(setup_page, setup))
 }
 
-/// How long a link for the first administrator lives.
+/// How long the setup link is valid.
 pub(super) const LINK: Span = Span::from_secs(30 * 60);
 
 /// The first administrator.
@@ -35,33 +35,33 @@ pub(super) const LINK: Span = Span::from_secs(30 * 60);
 struct SetupBody {
     /// The secret of the link.
     link: String,
-    /// Their id, which is also their name.
+    /// The user's id, which is also the display name.
     #[schema(min_length = 1, max_length = 200)]
     user: String,
     #[schema(min_length = 8, max_length = 1000)]
     password: String,
 }
 
-/// The page for the first administrator.
+/// Returns the page to create the first administrator.
 #[utoipa::path(
     get, path = "/setup", tag = "sign-in",
-    params(("link" = Option<String>, Query, description = "The secret of the link that the server printed.")),
+    params(("link" = Option<String>, Query, description = "The secret of the setup link that the server printed.")),
     responses((status = 200, content_type = "text/html", body = String))
 )]
 async fn setup_page(State(app): State<Shared>, headers: HeaderMap, Query(query): Query<LinkQuery>) -> Response {
     let page = Page::setup(&app, &headers);
     match (query.link, app.trusted().has_admin().await) {
-        (Some(link), Ok(false)) => page.linked(link).shown(),
+        (Some(link), Ok(false)) => page.linked(link).render(),
         (_, Ok(_)) => page.with(&Problem::new(Code::LinkUsed)),
         (_, Err(error)) => page.with(&error.into()),
     }
 }
 
-/// Makes the first administrator and signs them in.
+/// Creates the first administrator and signs them in.
 #[utoipa::path(
     post, path = "/setup", tag = "sign-in",
     request_body(content((SetupBody = "application/json"), (SetupBody = "application/x-www-form-urlencoded"))),
-    responses((status = 201, body = Me), (status = 303, description = "In, for a form."))
+    responses((status = 201, body = Me), (status = 303, description = "Signed in; redirects a form."))
 )]
 async fn setup(
     State(app): State<Shared>,
@@ -74,7 +74,7 @@ async fn setup(
     let entered = async {
         caller::not_foreign(&headers)?;
         app.pace.peer(peer)?;
-        first(&app, body.read()?).await
+        create_first_admin(&app, body.read()?).await
     };
     match (entered.await, way) {
         (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::CREATED, None).await,
@@ -85,8 +85,8 @@ async fn setup(
     }
 }
 
-/// What can be wrong is looked at first, because the link is good for one try only.
-async fn first(app: &App, body: SetupBody) -> Result<String, Problem> {
+/// Creates the administrator. Checks everything else before it redeems the link, because the link works only once.
+async fn create_first_admin(app: &App, body: SetupBody) -> Result<String, Problem> {
     let turno = app.trusted();
     if turno.has_admin().await? {
         return Err(Problem::new(Code::LinkUsed));

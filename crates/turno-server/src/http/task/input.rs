@@ -1,4 +1,4 @@
-//! Tasks and lines as they come in, and which fields a line takes for which kind.
+//! Request bodies of tasks and lines, and which fields a line has for its kind.
 
 use serde::Deserialize;
 use turno::core::id::{Serial, Sku};
@@ -6,19 +6,19 @@ use turno::core::task::{Goods, Line, Movement, NewLine};
 
 use crate::http::problem::{Code, Problem};
 
-/// How the units of a line are told.
+/// How the units of a line are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[schema(as = TaskLineKind)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// One by one, by their serial numbers.
+    /// By serial numbers, one per unit.
     Serialized,
-    /// So many.
+    /// By a quantity.
     Quantity,
 }
 
 impl Kind {
-    pub(super) fn of(goods: &Goods) -> Kind {
+    pub(super) fn from_goods(goods: &Goods) -> Kind {
         match goods {
             Goods::Serialized(_) => Kind::Serialized,
             Goods::Quantity(_) => Kind::Quantity,
@@ -33,28 +33,28 @@ impl Kind {
     }
 }
 
-/// A line to be.
+/// A new line.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = NewTaskLine)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewLineBody {
     kind: Kind,
-    /// `in` or `out` [default: in].
+    /// `in` or `out`. Default: `in`.
     #[serde(default)]
     #[schema(value_type = String)]
     movement: Movement,
-    /// Which article.
+    /// The article.
     #[schema(value_type = String, max_length = 200)]
     sku: Sku,
-    /// Of a serialized line: each unit's serial number, none twice.
+    /// The serial number of each unit, without duplicates. Required for a serialized line.
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 1000)]
     serials: Option<Vec<Serial>>,
-    /// Of a line by quantity: how many.
+    /// The number of units. Required for a quantity line.
     #[schema(minimum = 1)]
     quantity: Option<i64>,
 }
 
-/// The lines of a body.
+/// Converts the lines of a body. Names the line and the field of the first error.
 pub(super) fn lines(bodies: Vec<NewLineBody>) -> Result<Vec<NewLine>, Problem> {
     let line = |(index, body): (usize, NewLineBody)| {
         let NewLineBody { kind, movement, sku, serials, quantity } = body;
@@ -64,10 +64,11 @@ pub(super) fn lines(bodies: Vec<NewLineBody>) -> Result<Vec<NewLine>, Problem> {
     bodies.into_iter().enumerate().map(line).collect()
 }
 
-/// What moves, by the kind of the line; `place` stands before the name of a field that does not fit.
-fn goods(place: &str, kind: Kind, serials: Option<Vec<Serial>>, quantity: Option<i64>) -> Result<Goods, Problem> {
+/// Returns the goods of a line, or the problem of the field that does not fit its kind. `prefix` precedes the field's
+/// name.
+fn goods(prefix: &str, kind: Kind, serials: Option<Vec<Serial>>, quantity: Option<i64>) -> Result<Goods, Problem> {
     let bad =
-        |field: &str, cause: &str| Err(Problem::new(Code::BadField).field(&format!("{place}{field}")).cause(cause));
+        |field: &str, cause: &str| Err(Problem::new(Code::BadField).field(&format!("{prefix}{field}")).cause(cause));
     match (kind, serials, quantity) {
         (Kind::Serialized, _, Some(_)) => bad("quantity", "a serialized line has serials, and no quantity"),
         (Kind::Serialized, None, _) => bad("serials", "a serialized line needs its serials"),
@@ -79,14 +80,15 @@ fn goods(place: &str, kind: Kind, serials: Option<Vec<Serial>>, quantity: Option
     }
 }
 
-/// The goods that a patch gives a line, if it does: without a kind, those of the kind that the line has.
+/// Returns the goods after a patch, or `None` if the patch does not change them. Without a kind, the line keeps its
+/// own.
 pub(super) fn patched(
     line: &Line,
     kind: Option<Kind>,
     serials: Option<Vec<Serial>>,
     quantity: Option<i64>,
 ) -> Result<Option<Goods>, Problem> {
-    let has = Kind::of(&line.goods);
+    let has = Kind::from_goods(&line.goods);
     match (kind, &serials, quantity) {
         (None, None, None) => Ok(None),
         (Some(kind), None, None) if kind == has => Ok(None),
@@ -94,8 +96,9 @@ pub(super) fn patched(
     }
 }
 
-/// The problem of a rule of form, whose text begins with the place of the field, as in `/lines/1/serials: …`.
-pub(super) fn bad_form(text: &str) -> Problem {
+/// Converts a validation error of the library to a problem. Its text begins with a pointer to the field, as in
+/// `/lines/1/serials: …`.
+pub(super) fn validation_problem(text: &str) -> Problem {
     let Some((pointer, cause)) = text.strip_prefix('/').and_then(|text| text.split_once(": ")) else {
         return Problem::new(Code::Invalid).cause(text);
     };
@@ -126,21 +129,22 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_rule_of_form_becomes_the_name_of_its_field() {
+    fn pointer_of_a_validation_error_becomes_the_field() {
         for (text, expected) in
             [("/lines/1/serials: A is there twice", "lines[1].serials"), ("/title: too long", "title"), ("odd", "")]
         {
-            assert_eq!(field(&bad_form(text)), expected);
+            assert_eq!(field(&validation_problem(text)), expected);
         }
-        let twice = bad_form("/serials: S2A is there twice").document(&Texts::load(), Language::Spanish, None);
+        let twice =
+            validation_problem("/serials: S2A is there twice").document(&Texts::load(), Language::Spanish, None);
         assert_eq!(twice["detail"], "El número de serie S2A está dos veces");
     }
 
     #[test]
-    fn a_line_takes_what_belongs_to_its_kind_and_names_what_does_not() {
-        let serials = || Some(vec![Serial::new("A1").expect("a name")]);
-        assert_eq!(goods("", Kind::Serialized, serials(), None).expect("fits").units(), 1);
-        assert_eq!(goods("", Kind::Quantity, None, Some(3)).expect("fits").units(), 3);
+    fn field_that_does_not_fit_the_kind_of_a_line_is_refused() {
+        let serials = || Some(vec![Serial::new("A1").expect("a valid serial")]);
+        assert_eq!(goods("", Kind::Serialized, serials(), None).expect("the fields fit the kind").units(), 1);
+        assert_eq!(goods("", Kind::Quantity, None, Some(3)).expect("the fields fit the kind").units(), 3);
         for (kind, serials, quantity, wrong) in [
             (Kind::Serialized, serials(), Some(1), "x.quantity"),
             (Kind::Serialized, None, None, "x.serials"),
@@ -148,7 +152,10 @@ mod tests {
             (Kind::Quantity, serials(), Some(1), "x.serials"),
             (Kind::Quantity, None, None, "x.quantity"),
         ] {
-            assert_eq!(field(&goods("x.", kind, serials, quantity).expect_err("does not fit")), wrong);
+            assert_eq!(
+                field(&goods("x.", kind, serials, quantity).expect_err("the fields do not fit the kind")),
+                wrong
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The lock of a task: the lease on `task:ID`, with the verbs of every lease.
+//! The lock of a task: the lease on `task:ID`, with the same calls as any lease.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,8 +10,8 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::lease::{
-    self, Asked, Beaten, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, InstanceBody, LeaseView, ReleaseBody,
-    Released, RequestBody, Turn, TurnBody, TurnQuery,
+    self, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, HeartbeatResult, InstanceBody, LeaseView, ReleaseBody,
+    Released, RequestBody, RequestResult, Turn, TurnBody, TurnQuery,
 };
 use crate::http::problem::Problem;
 
@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(task_turn, task_turn_leave))
 }
 
-/// Takes a task to process it; one that was ready is in process from here on.
+/// Claims a task to process it. A `ready` task becomes `processing`.
 #[utoipa::path(post, path = "/v1/tasks/{id}/claim", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = LeaseView)))]
 async fn task_claim(
@@ -39,18 +39,18 @@ async fn task_claim(
     lease::claim(&app, &caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Keeps the lock.
+/// Sends a heartbeat, which extends the task's lock.
 #[utoipa::path(post, path = "/v1/tasks/{id}/heartbeat", tag = "tasks",
-    params(("id" = i64, Path)), responses((status = 200, body = Beaten)))]
+    params(("id" = i64, Path)), responses((status = 200, body = HeartbeatResult)))]
 async fn task_heartbeat(
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<HeartbeatBody>,
-) -> Result<Json<Beaten>, Problem> {
+) -> Result<Json<HeartbeatResult>, Problem> {
     lease::heartbeat(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Gives the lock back, and leaves the task as it is.
+/// Releases the task's lock. The task stays as it is.
 #[utoipa::path(post, path = "/v1/tasks/{id}/release", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = Released)))]
 async fn task_release(
@@ -61,7 +61,7 @@ async fn task_release(
     lease::release(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Takes a task whoever has it.
+/// Takes the task from its holder, past the waiting line.
 #[utoipa::path(post, path = "/v1/tasks/{id}/force-claim", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = LeaseView)))]
 async fn task_force_claim(
@@ -72,7 +72,7 @@ async fn task_force_claim(
     lease::force_claim(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Frees a task whoever has it.
+/// Ends the lock of the task's holder.
 #[utoipa::path(post, path = "/v1/tasks/{id}/force-release", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = LeaseView)))]
 async fn task_force_release(
@@ -83,36 +83,36 @@ async fn task_force_release(
     lease::force_release(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Asks whoever has the task to let go.
+/// Asks the holder to release the task.
 #[utoipa::path(post, path = "/v1/tasks/{id}/request-release", tag = "tasks",
-    params(("id" = i64, Path)), responses((status = 202, body = Asked)))]
+    params(("id" = i64, Path)), responses((status = 202, body = RequestResult)))]
 async fn task_request_release(
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<RequestBody>,
-) -> Result<(StatusCode, Json<Asked>), Problem> {
+) -> Result<(StatusCode, Json<RequestResult>), Problem> {
     lease::ask(&caller, task_id(&id)?.resource(), body).await
 }
 
-/// Answers all who have asked for the task: not now.
+/// Declines all pending requests to release the task.
 #[utoipa::path(post, path = "/v1/tasks/{id}/decline-release", tag = "tasks",
-    params(("id" = i64, Path)), responses((status = 200, body = Asked)))]
+    params(("id" = i64, Path)), responses((status = 200, body = RequestResult)))]
 async fn task_decline_release(
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<DeclineBody>,
-) -> Result<Json<Asked>, Problem> {
+) -> Result<Json<RequestResult>, Problem> {
     lease::decline(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Takes a place in the line for the task, or keeps it.
+/// Joins the waiting line for the task, or renews the caller's place in it.
 #[utoipa::path(post, path = "/v1/tasks/{id}/turn", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = Turn)))]
 async fn task_turn(caller: Caller, Path(id): Path<String>, Json(body): Json<TurnBody>) -> Result<Json<Turn>, Problem> {
     lease::join(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
-/// Leaves the line for the task.
+/// Leaves the waiting line for the task.
 #[utoipa::path(delete, path = "/v1/tasks/{id}/turn", tag = "tasks",
     params(("id" = i64, Path), TurnQuery), responses((status = 200, body = Turn)))]
 async fn task_turn_leave(

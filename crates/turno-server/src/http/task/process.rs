@@ -1,4 +1,4 @@
-//! Processing a task under one's own lock: its lines, and the end.
+//! Processing a task under the caller's lock: changing, validating and applying its lines.
 
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::input::{Kind, patched};
-use super::view::{Asked, LineView, OutcomeView, line_changed, seen, unknown};
+use super::view::{LineView, OutcomeView, RefusalContext, line_changed, parse_version, unknown};
 use super::write::if_match;
 use super::{line_number, task_id};
 use crate::http::app::Shared;
@@ -24,32 +24,32 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(line_patch)).routes(routes!(line_validate)).routes(routes!(task_finalize))
 }
 
-/// What changes about a line; what is not given stays.
+/// Changes to a line. Omitted fields keep their value.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = TaskLinePatch)]
 #[serde(deny_unknown_fields)]
 struct LineBody {
-    /// Of the caller's live lock.
+    /// The fence of the caller's lock.
     #[schema(value_type = i64)]
     fence: Fence,
-    /// Another kind comes with its serials or its quantity.
+    /// A new kind. Send its `serials` or `quantity` with it.
     kind: Option<Kind>,
     /// `in` or `out`.
     #[schema(value_type = Option<String>)]
     movement: Option<Movement>,
-    /// Which article.
+    /// The article.
     #[schema(value_type = Option<String>, max_length = 200)]
     sku: Option<Sku>,
-    /// All serial numbers of a serialized line, none twice.
+    /// All serial numbers of a serialized line, without duplicates.
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 1000)]
     serials: Option<Vec<Serial>>,
-    /// Of a line by quantity.
+    /// The number of units of a quantity line.
     #[schema(minimum = 1)]
     quantity: Option<i64>,
-    /// The `version` that the line was when the caller read it: `line_changed` if it has become another one. The same as
+    /// The `version` that the caller read. If the line has changed since, the answer is 409 `line_changed`. Same as
     /// `If-Match`.
     version: Option<String>,
-    /// Which process, if the claim named one.
+    /// The process, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
 }
@@ -63,8 +63,10 @@ struct ChangedLine {
     lock: LeaseView,
 }
 
-/// Changes a line under the caller's own live lock; one that had failed is pending again. With the version that was read, in
-/// the body or as `If-Match`, it changes nothing that another window or process of the caller has changed meanwhile.
+/// Changes a line under the caller's lock.
+///
+/// A failed line becomes pending again. With the version that you read, in the body or as `If-Match`, the call changes
+/// nothing if another window or process of the caller has changed the line since.
 #[utoipa::path(patch, path = "/v1/tasks/{id}/lines/{number}", tag = "tasks",
     params(
         ("id" = i64, Path),
@@ -82,7 +84,7 @@ async fn line_patch(
     let (id, number) = (task_id(&id)?, line_number(&number)?);
     let LineBody { fence, kind, movement, sku, serials, quantity, version, instance } = body;
     let version = version.as_deref().or_else(|| if_match(&headers));
-    let seen = version.map(|version| seen(version).ok_or_else(|| line_changed(number))).transpose()?;
+    let seen = version.map(|version| parse_version(version).ok_or_else(|| line_changed(number))).transpose()?;
     let goods = if kind.is_some() || serials.is_some() || quantity.is_some() {
         let (task, _) = caller.0.task_get(id).await?.1.ok_or_else(|| unknown(id))?;
         let line = task.lines.iter().find(|line| line.number == number);
@@ -95,20 +97,20 @@ async fn line_patch(
     on_line(&caller, &reader, id, number, instance, Action::Patch { fence, number, patch }).await
 }
 
-/// Under which ownership.
+/// The caller's lock.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = TaskFence)]
 #[serde(deny_unknown_fields)]
 struct FenceBody {
-    /// Of the caller's live lock.
+    /// The fence of the caller's lock.
     #[schema(value_type = i64)]
     fence: Fence,
-    /// Which process, if the claim named one.
+    /// The process, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
 }
 
-/// Says that a line is good as it is, after looking whether it could be applied.
+/// Marks a line as validated, after checking that it could be applied.
 #[utoipa::path(post, path = "/v1/tasks/{id}/lines/{number}/validate", tag = "tasks",
     params(("id" = i64, Path), ("number" = u32, Path)), responses((status = 200, body = ChangedLine)))]
 async fn line_validate(
@@ -133,32 +135,36 @@ async fn on_line(
     let who = &caller.holder(instance);
     let TaskAnswer { answer, task, lease, now, .. } = caller.0.task(Some(id), who.clone(), action).await?;
     let lease = &lease;
-    let asked = Asked { caller, reader, who, lease, now };
+    let context = RefusalContext { caller, reader, who, lease, now };
     if let Err(refused) = answer {
-        return Err(asked.refused(Some(id), &refused).await);
+        return Err(context.problem(Some(id), &refused).await);
     }
     let task = task.ok_or_else(|| unknown(id))?;
     let Some(line) = task.lines.iter().find(|line| line.number == number) else {
-        return Err(asked.refused(Some(id), &Refused::NoSuchLine(number)).await);
+        return Err(context.problem(Some(id), &Refused::NoSuchLine(number)).await);
     };
-    Ok(Json(ChangedLine { line: LineView::new(reader, line), lock: LeaseView::of(caller, who, lease, now) }))
+    Ok(Json(ChangedLine { line: LineView::new(reader, line), lock: LeaseView::new(caller, who, lease, now) }))
 }
 
-/// How a finalize ended.
+/// The result of a finalize.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = TaskFinalized)]
 struct FinalizedView {
     /// `completed` if every line is applied, otherwise `partially_completed`.
     status: &'static str,
+    /// The result of each line, by number.
     lines: Vec<OutcomeView>,
-    /// The same finalize had already happened; this is its answer.
+    /// True if the same finalize had already happened. This is its answer.
     repeated: bool,
+    /// The lock after the finalize.
     lock: LeaseView,
 }
 
-/// Applies every line on its own, and gives the lock back. The first applied line makes the task `partially_completed`, and
-/// it stays so if the finalize ends early. A `lease_lost` names every line that is applied by then in `lines`: `applied` by
-/// this call, `skipped` by another.
+/// Applies every line on its own and releases the lock.
+///
+/// The first applied line makes the task `partially_completed`, and the task stays so if the finalize ends early. A
+/// `lease_lost` lists every line that is applied by then in `lines`: `applied` by this call, or `skipped` if another
+/// call applied it.
 #[utoipa::path(post, path = "/v1/tasks/{id}/finalize", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = FinalizedView)))]
 async fn task_finalize(
@@ -170,10 +176,10 @@ async fn task_finalize(
     let id = task_id(&id)?;
     let who = caller.holder(body.instance);
     let answer = caller.0.task_finalize(id, who.clone(), body.fence).await?;
-    finalized(&caller, &reader, id, &who, answer).await.map(Json)
+    to_view(&caller, &reader, id, &who, answer).await.map(Json)
 }
 
-async fn finalized(
+async fn to_view(
     caller: &Caller,
     reader: &Reader,
     id: TaskId,
@@ -185,11 +191,11 @@ async fn finalized(
     let lines: Vec<_> = lines.iter().map(|(number, outcome)| OutcomeView::new(reader, *number, outcome)).collect();
     match answer {
         Ok(finalized) => {
-            let lock = LeaseView::of(caller, who, &lease, now);
+            let lock = LeaseView::new(caller, who, &lease, now);
             Ok(FinalizedView { status: finalized.status.as_str(), lines, repeated, lock })
         }
         Err(refused) => {
-            let problem = Asked { caller, reader, who, lease: &lease, now }.refused(Some(id), &refused).await;
+            let problem = RefusalContext { caller, reader, who, lease: &lease, now }.problem(Some(id), &refused).await;
             let lost = matches!(refused, Refused::Lease(LeaseRefused::Lost { .. }));
             let problem = if lost && applied { problem.arg("kept", "some") } else { problem };
             Err(if lost { problem.with("lines", lines) } else { problem })

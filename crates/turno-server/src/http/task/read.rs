@@ -1,4 +1,4 @@
-//! Looking at tasks and at stock.
+//! Reading tasks and stock.
 
 use serde::{Deserialize, Serialize};
 use turno::TaskQuery;
@@ -24,24 +24,24 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(stock_get))
 }
 
-/// Which tasks.
+/// Filters and page of a list of tasks.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only in this status.
+    /// Only tasks in this status.
     status: Option<String>,
-    /// `true`: only those that somebody has locked; `false`: only those that nobody has.
+    /// `true`: only locked tasks. `false`: only tasks that are not locked.
     #[param(value_type = Option<bool>)]
     locked: Option<String>,
-    /// Items per page, 1 to 1000 [default: 50].
+    /// Number of tasks per page, 1 to 1000. Default: 50.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Tasks, newest first.
+/// Lists tasks, newest first.
 #[utoipa::path(get, path = "/v1/tasks", tag = "tasks", params(ListQuery),
     responses((status = 200, body = Page<TaskView>)))]
 async fn task_list(
@@ -57,12 +57,12 @@ async fn task_list(
     let locked = locked.map_err(|_| Problem::query("locked", "true or false"))?;
     let before = wanted.after()?.map(TaskId);
     let page = caller.0.tasks(TaskQuery { status, locked, before, limit: wanted.limit }).await?;
-    let shown = page.tasks.iter().map(|(task, lease)| TaskView::new(&caller, &reader, task, lease, page.now));
+    let items = page.tasks.iter().map(|(task, lease)| TaskView::new(&caller, &reader, task, lease, page.now));
     let next_cursor = page.next.map(|next| cursor(&next.to_string()));
-    Ok(Json(Page { items: shown.collect(), next_cursor }))
+    Ok(Json(Page { items: items.collect(), next_cursor }))
 }
 
-/// A task with its lines and its lock.
+/// Returns a task with its lines and its lock.
 #[utoipa::path(get, path = "/v1/tasks/{id}", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
 async fn task_get(caller: Caller, reader: Reader, Path(id): Path<String>) -> Result<Tagged, Problem> {
@@ -72,7 +72,7 @@ async fn task_get(caller: Caller, reader: Reader, Path(id): Path<String>) -> Res
     Ok(Tagged(TaskView::new(&caller, &reader, &task, &lease, now)))
 }
 
-/// What happened to a task and who held it, oldest first.
+/// Lists the history of a task, including past ownerships of its lock, oldest first.
 #[utoipa::path(get, path = "/v1/tasks/{id}/history", tag = "tasks",
     params(("id" = i64, Path), PageQuery), responses((status = 200, body = Page<HappenedView>)))]
 async fn task_history(
@@ -90,18 +90,19 @@ async fn task_history(
     Ok(Json(Page { items, next_cursor: history.next.map(|next| cursor(&next.to_string())) }))
 }
 
-/// What is in stock of an article.
+/// The stock of an article.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Stock)]
 struct StockView {
+    /// The article.
     sku: String,
-    /// All units.
+    /// The number of units.
     quantity: i64,
-    /// Those that have serial numbers, in order.
+    /// The serial numbers of serialized units, sorted.
     serials: Vec<String>,
 }
 
-/// What is in stock of an article; nothing of one that was never moved.
+/// Returns the stock of an article. An article that never moved has none.
 #[utoipa::path(get, path = "/v1/stock/{sku}", tag = "tasks",
     params(("sku" = String, Path)), responses((status = 200, body = StockView)))]
 async fn stock_get(caller: Caller, Path(sku): Path<Sku>) -> Result<Json<StockView>, Problem> {

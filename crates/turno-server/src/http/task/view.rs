@@ -1,4 +1,4 @@
-//! A task as programs see it, and the problems that refusals become.
+//! The JSON of a task, and the problems for refused task commands.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -10,7 +10,7 @@ use turno::core::task::{
 };
 use turno::core::time::Time;
 
-use super::input::{Kind, bad_form};
+use super::input::{Kind, validation_problem};
 use crate::http::caller::Caller;
 use crate::http::extract::Json;
 use crate::http::lease::{self, EndedView, LeaseView};
@@ -22,22 +22,28 @@ use crate::http::stamp::Stamp;
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Task)]
 pub(super) struct TaskView {
+    /// The task's id. Its lock is the lease on `task:ID`.
     id: i64,
+    /// The title shown to people.
     title: String,
     /// `draft`, `ready`, `processing`, `partially_completed`, `completed` or `cancelled`.
     status: &'static str,
+    /// The lines, by number.
     lines: Vec<LineView>,
-    /// The lease that whoever processes it holds.
+    /// The task's lock. Its holder processes the task.
     lock: LeaseView,
+    /// When the task was created.
     created_at: Stamp,
-    /// Who wrote it.
+    /// The user who created the task.
     created_by: String,
+    /// When the task last changed.
     updated_at: Stamp,
-    /// Names what is written in it, title and lines. Whoever changes a draft gives it back, and overwrites nobody.
+    /// Identifies the current title and lines. Send it when you change the draft, so that you overwrite no change that
+    /// you have not read.
     version: String,
 }
 
-/// A task by itself: its version is also its `ETag`.
+/// A task as an answer of its own, with its version as the `ETag`.
 pub(super) struct Tagged(pub(super) TaskView);
 
 impl IntoResponse for Tagged {
@@ -47,8 +53,8 @@ impl IntoResponse for Tagged {
     }
 }
 
-/// What was seen of a draft or a line, as a call gives it back; nothing for a version that none ever had.
-pub(super) fn seen(version: &str) -> Option<Version> {
+/// Parses the version of a draft or line. Returns `None` for a string that is no version.
+pub(super) fn parse_version(version: &str) -> Option<Version> {
     u64::from_str_radix(version, 16).ok().map(Version)
 }
 
@@ -59,7 +65,7 @@ impl TaskView {
             title: task.title.clone(),
             status: task.status.as_str(),
             lines: task.lines.iter().map(|line| LineView::new(reader, line)).collect(),
-            lock: LeaseView::of(caller, &caller.holder(None), lease, now),
+            lock: LeaseView::new(caller, &caller.holder(None), lease, now),
             created_at: task.created_at.into(),
             created_by: task.created_by.to_string(),
             updated_at: task.updated_at.into(),
@@ -72,26 +78,30 @@ impl TaskView {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = TaskLine)]
 pub(super) struct LineView {
-    /// From 1.
+    /// The line's number, from 1.
     number: u32,
     /// `serialized` or `quantity`.
     kind: &'static str,
     /// `in` or `out`.
     movement: &'static str,
+    /// The article.
     sku: String,
-    /// Of a serialized line.
+    /// The serial numbers of a serialized line.
     #[serde(skip_serializing_if = "Option::is_none")]
     serials: Option<Vec<String>>,
-    /// Of a line by quantity.
+    /// The number of units of a quantity line.
     #[serde(skip_serializing_if = "Option::is_none")]
     quantity: Option<i64>,
     /// `pending`, `validated`, `applied` or `failed`.
     status: &'static str,
-    /// Why its last attempt failed.
+    /// Why the last attempt to apply the line failed.
     error: Option<LineErrorView>,
+    /// When the line was applied.
     applied_at: Option<Stamp>,
+    /// The user who applied the line.
     applied_by: Option<String>,
-    /// Names what is written in it. Whoever changes it gives it back, and overwrites nothing that they have not seen.
+    /// Identifies the current content of the line. Send it when you change the line, so that you overwrite no change
+    /// that you have not read.
     version: String,
 }
 
@@ -103,7 +113,7 @@ impl LineView {
         };
         LineView {
             number: line.number,
-            kind: Kind::of(&line.goods).as_str(),
+            kind: Kind::from_goods(&line.goods).as_str(),
             movement: match line.movement {
                 Movement::In => "in",
                 Movement::Out => "out",
@@ -131,59 +141,63 @@ impl LineView {
 pub(super) struct LineErrorView {
     /// `incomplete`, `duplicate_serial`, `unknown_serial`, `not_enough`, `too_much` or `refused`.
     code: &'static str,
-    /// For people, in the language of Accept-Language.
+    /// A message for people, in the language of `Accept-Language`.
     message: String,
+    /// The serial number that the error is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     serial: Option<String>,
+    /// How many units are in stock.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<i64>,
+    /// How many units the line needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     wanted: Option<i64>,
 }
 
 impl LineErrorView {
     pub(super) fn new(reader: &Reader, error: &LineError) -> LineErrorView {
-        let told = LineErrorView { message: reader.say("line-error", &said(error)), ..LineErrorView::default() };
+        let view = LineErrorView { message: reader.say("line-error", &error_args(error)), ..LineErrorView::default() };
         match error {
-            LineError::Incomplete => LineErrorView { code: "incomplete", ..told },
+            LineError::Incomplete => LineErrorView { code: "incomplete", ..view },
             LineError::DuplicateSerial { serial } => {
-                LineErrorView { code: "duplicate_serial", serial: Some(serial.to_string()), ..told }
+                LineErrorView { code: "duplicate_serial", serial: Some(serial.to_string()), ..view }
             }
             LineError::UnknownSerial { serial } => {
-                LineErrorView { code: "unknown_serial", serial: Some(serial.to_string()), ..told }
+                LineErrorView { code: "unknown_serial", serial: Some(serial.to_string()), ..view }
             }
             LineError::NotEnough { available, wanted } => {
-                LineErrorView { code: "not_enough", available: Some(*available), wanted: Some(*wanted), ..told }
+                LineErrorView { code: "not_enough", available: Some(*available), wanted: Some(*wanted), ..view }
             }
-            LineError::TooMuch => LineErrorView { code: "too_much", ..told },
-            LineError::Refused { .. } => LineErrorView { code: "refused", ..told },
+            LineError::TooMuch => LineErrorView { code: "too_much", ..view },
+            LineError::Refused { .. } => LineErrorView { code: "refused", ..view },
         }
     }
 }
 
-/// What a sentence about an error mentions.
-pub(crate) fn said(error: &LineError) -> Vec<(&'static str, String)> {
-    let named = |code: &str| ("error", code.to_owned());
+/// Returns the arguments of the sentence about a line's error.
+pub(crate) fn error_args(error: &LineError) -> Vec<(&'static str, String)> {
+    let code = |code: &str| ("error", code.to_owned());
     match error {
-        LineError::Incomplete => vec![named("incomplete")],
-        LineError::DuplicateSerial { serial } => vec![named("duplicate_serial"), ("serial", serial.to_string())],
-        LineError::UnknownSerial { serial } => vec![named("unknown_serial"), ("serial", serial.to_string())],
+        LineError::Incomplete => vec![code("incomplete")],
+        LineError::DuplicateSerial { serial } => vec![code("duplicate_serial"), ("serial", serial.to_string())],
+        LineError::UnknownSerial { serial } => vec![code("unknown_serial"), ("serial", serial.to_string())],
         LineError::NotEnough { available, wanted } => {
-            vec![named("not_enough"), ("available", available.to_string()), ("wanted", wanted.to_string())]
+            vec![code("not_enough"), ("available", available.to_string()), ("wanted", wanted.to_string())]
         }
-        LineError::TooMuch => vec![named("too_much")],
-        LineError::Refused { message } => vec![named("refused"), ("message", message.clone())],
+        LineError::TooMuch => vec![code("too_much")],
+        LineError::Refused { message } => vec![code("refused"), ("message", message.clone())],
     }
 }
 
-/// What became of a line in a finalize.
+/// The result of one line of a finalize.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = TaskLineOutcome)]
 pub(super) struct OutcomeView {
-    /// From 1.
+    /// The line's number, from 1.
     number: u32,
-    /// `applied`; `skipped`, if it had been applied before; or `failed`.
+    /// `applied`, `skipped` if the line had been applied before, or `failed`.
     outcome: &'static str,
+    /// Why the line failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<LineErrorView>,
 }
@@ -199,22 +213,24 @@ impl OutcomeView {
     }
 }
 
-/// One thing that happened to a task.
+/// An entry of a task's history.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = TaskHappened)]
 pub(super) struct HappenedView {
+    /// When it happened.
     at: Stamp,
-    /// A stable word: `created`, `edited`, `ready`, `processing`, `line_edited`, `line_validated`, `line_applied`,
-    /// `line_failed`, `finalized`, `cancelled`; or `lock_ended`, of an ownership of its lock.
+    /// A stable name: `created`, `edited`, `ready`, `processing`, `line_edited`, `line_validated`, `line_applied`,
+    /// `line_failed`, `finalized`, `cancelled`, or `lock_ended` for a past ownership of the task's lock.
     what: String,
-    /// Who did it, or whose ownership it was.
+    /// The user who did it, or the holder for `lock_ended`.
     by: String,
-    /// The account that spoke for them, if it was not themselves.
+    /// The account that acted for the user. Null if the user acted.
     via: Option<String>,
-    /// Which line, if it was one.
+    /// The number of the line, if the entry is about one.
     line: Option<u32>,
+    /// A reason or message for people.
     detail: Option<String>,
-    /// Of an ownership that ended: from when to when, and how.
+    /// The past ownership, for `lock_ended`.
     held: Option<EndedView>,
 }
 
@@ -243,9 +259,9 @@ impl From<TaskEvent> for HappenedView {
     }
 }
 
-/// Where a refusal comes from: which task, who asked, and its lock.
+/// What the problem for a refused task command needs besides the refusal.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct RefusalContext<'a> {
     pub(super) caller: &'a Caller,
     pub(super) reader: &'a Reader,
     pub(super) who: &'a Holder,
@@ -253,9 +269,9 @@ pub(super) struct Asked<'a> {
     pub(super) now: Time,
 }
 
-impl Asked<'_> {
-    /// The problem that a refusal becomes.
-    pub(super) async fn refused(self, id: Option<TaskId>, refused: &Refused) -> Problem {
+impl RefusalContext<'_> {
+    /// Converts a refusal to a problem.
+    pub(super) async fn problem(self, id: Option<TaskId>, refused: &Refused) -> Problem {
         let task = id.map_or_else(String::new, |id| id.to_string());
         match refused {
             Refused::Unknown => unknown(&task),
@@ -264,7 +280,9 @@ impl Asked<'_> {
                 .arg("status", status.as_str())
                 .with("status_now", status.as_str()),
             Refused::Changed => Problem::new(Code::DraftChanged).arg("task", &task),
-            Refused::Lease(refused) => lease::refused(self.caller, self.who, refused, self.lease, self.now).await,
+            Refused::Lease(refused) => {
+                lease::refusal_problem(self.caller, self.who, refused, self.lease, self.now).await
+            }
             Refused::NoSuchLine(number) => {
                 Problem::new(Code::NotFound).arg("thing", format_args!("task {task} line {number}"))
             }
@@ -278,20 +296,21 @@ impl Asked<'_> {
             Refused::LineChanged(number) => line_changed(*number),
             Refused::LineInvalid(number, error) => {
                 let problem = Problem::new(Code::LineInvalid).arg("line", number).with("line", number);
-                let problem = said(error).into_iter().fold(problem, |problem, (name, value)| problem.arg(name, value));
+                let problem =
+                    error_args(error).into_iter().fold(problem, |problem, (name, value)| problem.arg(name, value));
                 problem.with("error", LineErrorView::new(self.reader, error))
             }
-            Refused::Invalid(text) => bad_form(text),
+            Refused::Invalid(text) => validation_problem(text),
         }
     }
 }
 
-/// It is not any more what the caller says to have seen.
+/// Reports that a line is no longer the version that the caller read.
 pub(super) fn line_changed(number: u32) -> Problem {
     Problem::new(Code::LineChanged).arg("line", number).with("line", number)
 }
 
-/// There is no such task.
+/// Reports that a task does not exist.
 pub(crate) fn unknown(task: impl std::fmt::Display) -> Problem {
     Problem::new(Code::NotFound).arg("thing", format_args!("task {task}"))
 }

@@ -1,4 +1,4 @@
-//! Making tasks, and changing them before and besides their processing.
+//! Creating tasks, and changing them outside processing.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::input::{NewLineBody, lines};
 use super::task_id;
-use super::view::{Asked, Tagged, TaskView, seen, unknown};
+use super::view::{RefusalContext, Tagged, TaskView, parse_version, unknown};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(task_cancel))
 }
 
-/// Whether a new task can be taken at once.
+/// The status of a new task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[schema(as = NewTaskStatus)]
 #[serde(rename_all = "snake_case")]
@@ -38,25 +38,28 @@ enum FirstStatus {
     Ready,
 }
 
-/// A task to be.
+/// A new task.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTask {
-    /// What people call it.
+    /// The title shown to people.
     #[schema(min_length = 1, max_length = 200)]
     title: String,
-    /// What moves; a draft may have none yet.
+    /// The movements of stock. A draft may have none.
     #[serde(default)]
     #[schema(max_items = 500)]
     lines: Vec<NewLineBody>,
-    /// [default: draft]
+    /// `draft` or `ready`. Default: `draft`.
     #[serde(default)]
     status: FirstStatus,
 }
 
-/// A new task. With an `Idempotency-Key`, repeating the call makes no second one.
+/// Creates a task.
+///
+/// With an `Idempotency-Key`, repeating the call creates no second task.
 #[utoipa::path(post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 200 visible characters")),
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "1 to 200 visible characters. Makes the call safe to repeat")),
     responses((status = 201, body = TaskView)))]
 async fn task_create(
     State(app): State<Shared>,
@@ -69,29 +72,31 @@ async fn task_create(
         let ready = status == FirstStatus::Ready;
         let answer = caller.0.task_create(caller.holder(None), &title, lines, ready, once).await?;
         let repeated = answer.answer == Ok(Outcome::Repeated);
-        Ok(Made { status: StatusCode::CREATED, body: shown(&caller, &reader, None, answer).await?, repeated })
+        Ok(Made { status: StatusCode::CREATED, body: to_view(&caller, &reader, None, answer).await?, repeated })
     })
     .await
 }
 
-/// What changes about a draft; what is not given stays.
+/// Changes to a draft. Omitted fields keep their value.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = TaskDraft)]
 #[serde(deny_unknown_fields)]
 struct DraftBody {
-    /// What people call it.
+    /// The title shown to people.
     #[schema(min_length = 1, max_length = 200)]
     title: Option<String>,
-    /// All its lines.
+    /// All lines of the draft. They replace the existing ones.
     #[schema(max_items = 500)]
     lines: Option<Vec<NewLineBody>>,
-    /// The `version` that it was when the caller read it: `draft_changed` if it has become another one. The same as
+    /// The `version` that the caller read. If the draft has changed since, the answer is 409 `draft_changed`. Same as
     /// `If-Match`.
     version: Option<String>,
 }
 
-/// Changes a draft; it needs no lock. With the version that was read, in the body or as `If-Match`, it changes nothing that
-/// another has changed meanwhile.
+/// Changes a draft.
+///
+/// No lock is needed. With the version that you read, in the body or as `If-Match`, the call changes nothing if the
+/// draft has changed since.
 #[utoipa::path(put, path = "/v1/tasks/{id}", tag = "tasks",
     params(
         ("id" = i64, Path),
@@ -109,51 +114,53 @@ async fn task_put(
     let lines = body.lines.map(lines).transpose()?;
     let version = body.version.as_deref().or_else(|| if_match(&headers));
     let changed = || Problem::new(Code::DraftChanged).arg("task", id);
-    let seen = version.map(|version| seen(version).ok_or_else(changed)).transpose()?;
+    let seen = version.map(|version| parse_version(version).ok_or_else(changed)).transpose()?;
     act(&caller, &reader, id, Action::Edit { title: body.title, lines, seen }).await.map(|Json(task)| Tagged(task))
 }
 
-/// The version of an `If-Match`. A proxy that has packed an answer may have marked its tag as weak; what is meant is the same.
+/// Returns the version of an `If-Match` header. Accepts a weak tag, because a proxy that compresses answers marks tags
+/// as weak.
 pub(in crate::http) fn if_match(headers: &HeaderMap) -> Option<&str> {
-    // What is no text names no version, either.
+    // A header that is not text matches no version.
     let tag = headers.get(header::IF_MATCH)?.to_str().unwrap_or_default().trim();
     let tag = tag.strip_prefix("W/").unwrap_or(tag);
     (tag != "*").then(|| tag.trim_matches('"'))
 }
 
-/// Nothing to say.
+/// An empty body.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = TaskReady)]
 #[serde(deny_unknown_fields)]
-struct NoBody {}
+struct EmptyBody {}
 
-/// Lets a draft be taken.
+/// Makes a draft ready to be claimed.
 #[utoipa::path(post, path = "/v1/tasks/{id}/ready", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
 async fn task_ready(
     caller: Caller,
     reader: Reader,
     Path(id): Path<String>,
-    Json(NoBody {}): Json<NoBody>,
+    Json(EmptyBody {}): Json<EmptyBody>,
 ) -> Result<Json<TaskView>, Problem> {
     act(&caller, &reader, task_id(&id)?, Action::Ready).await
 }
 
-/// Why a task will not be processed.
+/// The cancellation of a task.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = TaskCancel)]
 #[serde(deny_unknown_fields)]
 struct CancelBody {
-    /// For its history and the audit.
+    /// The reason, shown in the task's history and the audit.
     #[schema(max_length = 4000)]
     reason: Option<String>,
-    /// Cancels also a task with applied lines, whose effects stay. [default: false]
+    /// Cancels the task even if lines are applied. Their effects stay. Default: false.
     #[serde(default)]
     keep_applied: bool,
 }
 
-/// Ends a task that will not be processed. If lines are applied it answers 409 `lines_applied` with them in `lines`, unless
-/// `keep_applied` says that they stay.
+/// Cancels a task.
+///
+/// If lines are applied, the answer is 409 `lines_applied` with them in `lines`, unless `keep_applied` is true.
 #[utoipa::path(post, path = "/v1/tasks/{id}/cancel", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
 async fn task_cancel(
@@ -169,11 +176,16 @@ async fn task_cancel(
 
 async fn act(caller: &Caller, reader: &Reader, id: TaskId, action: Action) -> Result<Json<TaskView>, Problem> {
     let answer = caller.0.task(Some(id), caller.holder(None), action).await?;
-    shown(caller, reader, Some(id), answer).await.map(Json)
+    to_view(caller, reader, Some(id), answer).await.map(Json)
 }
 
-/// The task after a command that was carried out, or the problem that its refusal becomes.
-async fn shown(caller: &Caller, reader: &Reader, id: Option<TaskId>, answer: TaskAnswer) -> Result<TaskView, Problem> {
+/// Converts an answer of the library to the task after the command, or to the problem of its refusal.
+async fn to_view(
+    caller: &Caller,
+    reader: &Reader,
+    id: Option<TaskId>,
+    answer: TaskAnswer,
+) -> Result<TaskView, Problem> {
     let TaskAnswer { answer, task, lease, now, .. } = answer;
     match answer {
         Ok(_) => {
@@ -182,7 +194,7 @@ async fn shown(caller: &Caller, reader: &Reader, id: Option<TaskId>, answer: Tas
         }
         Err(refused) => {
             let who = &caller.holder(None);
-            Err(Asked { caller, reader, who, lease: &lease, now }.refused(id, &refused).await)
+            Err(RefusalContext { caller, reader, who, lease: &lease, now }.problem(id, &refused).await)
         }
     }
 }
