@@ -1,8 +1,9 @@
-//! Turno calls HTTP endpoints: those of queues with `push`, and those of sources with `deliver`.
+//! Delivering over HTTP: queues with `push`, and sources with `deliver`.
 //!
-//! Every server has a pusher per queue; together they never call twice at once for one key, because each call stands
-//! on a claim. The supervisor here looks once a second, and whenever it is told to, which queues are pushed where.
-//! Endpoints of the file are trusted and stay in memory; those set over the API are kept with their queue and guarded.
+//! Every server runs one pusher per delivered queue. A key is never called twice at once, because each call needs a
+//! claim. The supervisor here starts and stops pushers: it compares them with the stored queues every second, and
+//! whenever it is woken. Endpoints from the configuration file are trusted and kept in memory. Endpoints set over the
+//! API are stored with their queue and checked by `guard`.
 
 mod body;
 mod call;
@@ -25,7 +26,7 @@ use turno::core::time::Span;
 use turno::store::{Push, QueueRow};
 use turno::{Error, Turno};
 
-pub(crate) use body::filled;
+pub(crate) use body::fill_with_row;
 pub(crate) use guard::Guard;
 
 use crate::config::endpoint::{Endpoint, EndpointFields, SECRET_PREFIX};
@@ -41,34 +42,34 @@ pub(crate) use pusher::READ_AGAIN;
 use pusher::{Pusher, Shared, Target};
 use signature::Secret;
 
-/// How often the supervisor looks, should it hear nothing.
-const LOOK: Duration = Duration::from_secs(1);
-/// Of the time that a stop may take, this part is for giving back what was not done.
+/// How often the supervisor looks for changes if it is not woken.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The part (one tenth) of the stop's grace period that is kept for returning unfinished deliveries.
 const GRACE_KEPT: u32 = 10;
 
-/// What is sent where, and what may be.
+/// The endpoints of queues, and the rules for endpoints that are set over the API.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     guard: Arc<Guard>,
-    /// The endpoints of the file.
+    /// The endpoints of the configuration file.
     fixed: BTreeMap<QueueName, Target>,
-    /// Something may have changed.
+    /// Wakes the supervisor.
     changed: Notify,
-    /// Queues of sources whose destination is not called, with the reason: the preset's secret is missing.
+    /// Queues of sources whose destination is not called, with the reason: the preset's signing secret is missing.
     unsigned: BTreeMap<QueueName, String>,
-    /// Queues that cannot be pushed, by the version that was complained about.
-    silent: Mutex<BTreeMap<QueueId, i64>>,
+    /// Queues that cannot be pushed, with the version that a warning was logged for.
+    warned: Mutex<BTreeMap<QueueId, i64>>,
 }
 
 impl Deliveries {
-    /// Without a file.
+    /// Starts without endpoints, for a server without a configuration file.
     pub(crate) fn new(environment: Environment) -> Deliveries {
         let guard = Arc::new(Guard::new(&PushGuard::default(), environment));
         let (fixed, unsigned) = (BTreeMap::new(), BTreeMap::new());
-        Deliveries { guard, fixed, unsigned, changed: Notify::new(), silent: Mutex::default() }
+        Deliveries { guard, fixed, unsigned, changed: Notify::new(), warned: Mutex::default() }
     }
 
-    /// As the file says. A secret that is to sign and is not there is refused.
+    /// Takes the endpoints of the configuration file. Fails if a signing secret is missing.
     pub(crate) fn of(
         guard: Guard,
         queues: &BTreeMap<QueueName, QueueSettings>,
@@ -88,8 +89,8 @@ impl Deliveries {
         }
         for source in sources {
             if let Some(endpoint) = &source.deliver {
-                // Whoever takes the preset as it is gets triggers and queue; its example of a destination is used once
-                // its secret is there, and never unsigned.
+                // A source that uses the preset unchanged gets its triggers and queue. The preset's destination is only
+                // called once its secret is set, and never unsigned.
                 if let (true, Err(missing)) = (source.deliver_is_presets, endpoint.secret(&env)) {
                     let why = format!("{}; {}", missing.cause, missing.next);
                     tracing::warn!(target: "turno::deliver", source = source.name.as_str(), "the preset's destination is not used: {why}");
@@ -100,10 +101,10 @@ impl Deliveries {
                 fixed.insert(source.queue.clone(), target(endpoint, form)?);
             }
         }
-        Ok(Deliveries { guard: Arc::new(guard), fixed, unsigned, changed: Notify::new(), silent: Mutex::default() })
+        Ok(Deliveries { guard: Arc::new(guard), fixed, unsigned, changed: Notify::new(), warned: Mutex::default() })
     }
 
-    /// Whether an endpoint may be set over the API; answers what is kept.
+    /// Checks an endpoint that is set over the API. Returns the form in which it is stored.
     pub(crate) fn admit(&self, fields: &EndpointFields, policy: &Policy) -> Result<Push, BadField> {
         let endpoint = fields.push(policy)?;
         let url = reqwest::Url::parse(&endpoint.url.replace("{key}", "k"));
@@ -124,31 +125,31 @@ impl Deliveries {
                 return Err(BadField::new("push.secret_env", Wrong::new("is not set in this server", next)));
             }
         }
-        let text = serde_json::to_string(fields).expect("texts and numbers can be written as JSON");
+        let text = serde_json::to_string(fields).expect("the fields are strings and numbers, which serialize");
         Ok(Push { text: text.into(), shown: endpoint.shown().into() })
     }
 
-    /// Where the deliveries of a queue go: as the file says, or else as it was set.
+    /// Returns the endpoint of a queue: the one of the configuration file, otherwise the stored one.
     pub(crate) fn endpoint(&self, row: &QueueRow) -> Option<Endpoint> {
-        self.fixed.get(&row.name).map(|target| target.endpoint.clone()).or_else(|| kept(row)?.ok())
+        self.fixed.get(&row.name).map(|target| target.endpoint.clone()).or_else(|| stored_endpoint(row)?.ok())
     }
 
-    /// Whether changes of this queue's source are sent to its destination from here: then nobody else takes them.
+    /// Returns whether this server delivers the changes of the queue's source. Then workers may not claim them.
     pub(crate) fn has_changes_of(&self, queue: &QueueName) -> bool {
         self.fixed.get(queue).is_some_and(|target| matches!(target.form, Form::Change(_)))
     }
 
-    /// Returns why the destination of this queue's source is not called, if it is not.
+    /// Returns why the destination of this queue's source is not called. `None` if it is called.
     pub(crate) fn unsigned(&self, queue: &QueueName) -> Option<&str> {
         self.unsigned.get(queue).map(String::as_str)
     }
 
-    /// A queue was set: whoever pushes looks at once.
-    pub(crate) fn look(&self) {
+    /// Wakes the supervisor after a queue has changed.
+    pub(crate) fn wake(&self) {
         self.changed.notify_one();
     }
 
-    /// Pushes until told to stop, and then lets calls finish within the grace.
+    /// Runs the supervisor until the server stops. Then running calls may finish within the grace period.
     pub(crate) async fn run(
         &self,
         turno: Turno,
@@ -165,12 +166,12 @@ impl Deliveries {
         };
         let mut pushers = Pushers { shared, running: BTreeMap::new(), leaving: JoinSet::new() };
         while !*stopping.borrow() {
-            if let Err(error) = self.visit(&mut pushers).await {
+            if let Err(error) = self.reconcile(&mut pushers).await {
                 tracing::warn!(%error, "which queues are pushed is looked at again later");
             }
             tokio::select! {
                 () = self.changed.notified() => {}
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(LOOK_INTERVAL) => {}
                 _ = stopping.changed() => {}
             }
         }
@@ -178,8 +179,8 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Starts, replaces and stops pushers, and tells them what other processes have found out.
-    async fn visit(&self, pushers: &mut Pushers) -> Result<(), Error> {
+    /// Starts, replaces and stops pushers, and passes on the destination states that other processes stored.
+    async fn reconcile(&self, pushers: &mut Pushers) -> Result<(), Error> {
         let rows = pushers.shared.turno.queues().await?;
         let mut wanted: BTreeMap<QueueId, (QueueName, Target)> = BTreeMap::new();
         for row in rows {
@@ -191,9 +192,10 @@ impl Deliveries {
         if wanted.is_empty() {
             return Ok(());
         }
-        let mut ill: BTreeMap<QueueId, Destination> = pushers.shared.turno.destinations().await?.into_iter().collect();
+        let mut failing: BTreeMap<QueueId, Destination> =
+            pushers.shared.turno.destinations().await?.into_iter().collect();
         for (id, (name, target)) in wanted {
-            pushers.serve(id, name, target, ill.remove(&id)).await?;
+            pushers.serve(id, name, target, failing.remove(&id)).await?;
         }
         Ok(())
     }
@@ -202,40 +204,40 @@ impl Deliveries {
         if let Some(target) = self.fixed.get(&row.name) {
             return Some(target.clone());
         }
-        let target = kept(row)?.and_then(|endpoint| {
+        let target = stored_endpoint(row)?.and_then(|endpoint| {
             let secret = secret_of(&endpoint)?;
             Ok(Target { endpoint, secret, guarded: true, form: Form::Delivery })
         });
-        // Unsigned calls where signed ones are expected would be worse than none.
-        target.inspect_err(|cause| self.complain(row, cause)).ok()
+        // A receiver that expects signed calls must not get unsigned ones, so nothing is sent.
+        target.inspect_err(|cause| self.warn_once(row, cause)).ok()
     }
 
-    /// Once per version of the queue: it is looked at every second.
-    fn complain(&self, row: &QueueRow, cause: &str) {
-        let before = self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, row.version);
+    /// Logs a warning once per version of the queue, because the queue is looked at every second.
+    fn warn_once(&self, row: &QueueRow, cause: &str) {
+        let before = self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, row.version);
         if before != Some(row.version) {
             tracing::warn!(queue = %row.name, cause, "this server does not push the queue");
         }
     }
 }
 
-/// The endpoint that was set over the API, if one was.
-fn kept(row: &QueueRow) -> Option<Result<Endpoint, String>> {
+/// Returns the endpoint that was set over the API.
+fn stored_endpoint(row: &QueueRow) -> Option<Result<Endpoint, String>> {
     let text = row.push.as_deref()?;
     let fields = serde_json::from_str::<EndpointFields>(text).map_err(|error| error.to_string());
     Some(fields.and_then(|fields| fields.push(&row.policy).map_err(|bad| bad.to_string())))
 }
 
-/// The secret of an endpoint that was set over the API, from the variables that may be named there.
+/// Returns the secret of an endpoint that was set over the API. Only variables with the prefix may be used.
 fn secret_of(endpoint: &Endpoint) -> Result<Option<Secret>, String> {
     let env = |name: &str| std::env::var(name).ok().filter(|_| name.starts_with(SECRET_PREFIX));
     Ok(endpoint.secret(env).map_err(|failure| failure.cause)?.as_deref().map(Secret::new))
 }
 
-/// A name for this process in the history of items.
+/// Returns the name of this process in the history of items.
 fn instance() -> String {
     let mut random = [0; 4];
-    // Without randomness two processes may have the same name in a history, and nothing else.
+    // Without randomness, two processes may share a name in the history. Nothing else depends on it.
     let _ = getrandom::fill(&mut random);
     format!("push-{}-{:08x}", std::process::id(), u32::from_be_bytes(random))
 }
@@ -244,15 +246,15 @@ fn instance() -> String {
 struct Pushers {
     shared: Shared,
     running: BTreeMap<QueueId, Pusher>,
-    /// Their calls may finish.
+    /// Stopped pushers whose calls may still finish.
     leaving: JoinSet<()>,
 }
 
 impl Pushers {
     fn keep_only(&mut self, wanted: &BTreeMap<QueueId, (QueueName, Target)>) {
-        let like = |id: &QueueId, pusher: &Pusher| wanted.get(id).is_some_and(|(_, target)| pusher.serves(target));
+        let matches = |id: &QueueId, pusher: &Pusher| wanted.get(id).is_some_and(|(_, target)| pusher.serves(target));
         let gone: Vec<QueueId> =
-            self.running.iter().filter(|(id, pusher)| !like(id, pusher)).map(|(id, _)| *id).collect();
+            self.running.iter().filter(|(id, pusher)| !matches(id, pusher)).map(|(id, _)| *id).collect();
         for id in gone {
             if let Some(pusher) = self.running.remove(&id) {
                 self.leaving.spawn(pusher.stop());
@@ -269,7 +271,7 @@ impl Pushers {
         destination: Option<Destination>,
     ) -> Result<(), Error> {
         match self.running.entry(id) {
-            Entry::Occupied(pusher) => pusher.get().hear(destination).await,
+            Entry::Occupied(pusher) => pusher.get().update(destination).await,
             Entry::Vacant(free) => {
                 let queue = self.shared.turno.queue(name).await?;
                 free.insert(Pusher::start(self.shared.clone(), queue, target).await?);

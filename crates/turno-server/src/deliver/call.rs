@@ -1,6 +1,7 @@
-//! One call of an endpoint: signed, bounded in time and in what is read of the answer, and never redirected.
+//! One call of an endpoint: signed, with a time limit and a bound on what is read of the answer, and without redirects.
 //!
-//! What goes wrong becomes a sentence for people. It names neither the URL's query nor the body, which may be secret.
+//! A failure becomes a sentence for people. It contains neither the URL's query nor the body, because both may be
+//! secret.
 
 use std::error::Error as StdError;
 use std::io::ErrorKind;
@@ -14,49 +15,49 @@ use turno::core::destination::Fault;
 use turno::core::limits::BACKOFF_MAX;
 use turno::core::time::{Span, Time};
 
-use super::guard::{Guard, Guarded, REFUSED};
+use super::guard::{Guard, GuardedResolver, REFUSED};
 use super::signature::{Secret, seconds};
 use crate::client::{part, tls_ready};
 use crate::failure::Failure;
 
-/// As much of a refusal's body as helps a person.
+/// How many bytes of a refusal's body are kept for the error message.
 const EXCERPT: usize = 1_024;
-/// As much of a success's body as is read to keep the connection; whoever answers more gets another one.
+/// How many bytes of a success's body are read so that the connection can be reused. A longer body closes it.
 const DRAINED: usize = 16 * 1_024;
-/// A success is a success: its body is not waited for longer than this.
+/// How long a success's body is read. It does not matter for the result.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
-/// Connections that nobody used for this long are closed: receivers close theirs after a minute, usually.
+/// How long an idle connection is kept. Receivers usually close theirs after a minute.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Where one call goes, and what it carries.
+/// A call: where it goes and what it carries.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
-    /// With `{key}` where the key belongs.
+    /// The URL, with `{key}` in place of the key.
     pub(crate) url: &'a str,
     pub(crate) method: &'static str,
     pub(crate) key: Option<&'a str>,
-    /// Whether the guard has a say: it was set over the API.
+    /// True if the endpoint was set over the API. Then the guard checks its address.
     pub(crate) guarded: bool,
     pub(crate) secret: Option<&'a Secret>,
-    /// The same for every attempt of the same thing.
+    /// Identifies the message. Equal for every attempt.
     pub(crate) id: String,
     pub(crate) fence: i64,
     pub(crate) attempt: u32,
-    /// The time now, for the signature.
+    /// The current time, for the signature.
     pub(crate) at: Time,
     pub(crate) body: Bytes,
-    /// How long it may take.
+    /// The time limit.
     pub(crate) within: Duration,
 }
 
 /// Why a call did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// In a sentence.
+    /// The error as a sentence.
     pub(crate) error: String,
-    /// The receiver asks not to be called before.
+    /// How long the receiver asks to wait before the next call.
     pub(crate) retry_after: Option<Span>,
-    /// Whose fault that is.
+    /// Whether the failure is the destination's, the message's or the key's.
     pub(crate) fault: Fault,
 }
 
@@ -66,7 +67,7 @@ impl Refused {
     }
 }
 
-/// Calls endpoints. Those that were set over the API have a client of their own, which looks where names lead.
+/// Calls endpoints. Endpoints that were set over the API use a client of their own, which checks resolved addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     trusted: Client,
@@ -76,7 +77,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn new(guard: Arc<Guard>) -> Result<Caller, Failure> {
-        // A proxy would go where the guard cannot look, and a redirect where nobody has.
+        // The guard cannot check where a proxy or a redirect leads, so neither is used.
         let builder = || {
             tls_ready()
                 .redirect(Redirects::none())
@@ -89,16 +90,16 @@ impl Caller {
                 Failure::failed(format!("failed to prepare for HTTP: {error}"), "check the machine's certificates")
             })
         };
-        let guarded = built(builder().dns_resolver(Arc::new(Guarded(guard.clone()))))?;
+        let guarded = built(builder().dns_resolver(Arc::new(GuardedResolver(guard.clone()))))?;
         Ok(Caller { trusted: built(builder())?, guarded, guard })
     }
 
-    /// Makes the call; any 2xx is a success.
+    /// Makes the call. Any 2xx status is a success.
     pub(crate) async fn call(&self, call: Call<'_>) -> Result<(), Refused> {
         let within = call.within;
         match tokio::time::timeout(within, self.send(call)).await {
             Ok(answer) => answer,
-            Err(_) => Err(Refused::new(format!("timed out after {}", shown(within)))),
+            Err(_) => Err(Refused::new(format!("timed out after {}", format_duration(within)))),
         }
     }
 
@@ -123,38 +124,38 @@ impl Caller {
         let response = request.body(call.body).send().await;
         let response = response.map_err(|error| {
             let fault = if error.is_connect() { Fault::Unreached } else { Fault::Destination };
-            Refused { fault, ..Refused::new(said(&error)) }
+            Refused { fault, ..Refused::new(describe_error(&error)) }
         })?;
         if response.status().is_success() {
-            // What is not read here only costs a new connection.
-            let _ = tokio::time::timeout(DRAIN_TIME, beginning(response, DRAINED)).await;
+            // An unread rest only costs a new connection.
+            let _ = tokio::time::timeout(DRAIN_TIME, read_prefix(response, DRAINED)).await;
             return Ok(());
         }
         Err(refusal(response, call.at).await)
     }
 }
 
-/// Nothing that an endpoint's URL holds by chance.
-const STANDS_FOR_KEY: &str = "turno-key-7b1e";
+/// Stands for the key while the URL is parsed. No real URL contains it.
+const KEY_PLACEHOLDER: &str = "turno-key-7b1e";
 
-/// The URL with the key in its place. A key that would lead to another place, as `..` does, is refused.
+/// Returns the URL with the key inserted. Refuses a key that would change the path, such as `..`.
 fn address(template: &str, key: &str) -> Result<Url, Refused> {
     let parse = |key: &str| Url::parse(&template.replace("{key}", key)).map_err(|_| Refused::new("the URL is not one"));
-    let (plain, url) = (parse(STANDS_FOR_KEY)?, parse(&part(key))?);
-    if url.path() != plain.path().replace(STANDS_FOR_KEY, &part(key)) {
+    let (plain, url) = (parse(KEY_PLACEHOLDER)?, parse(&part(key))?);
+    if url.path() != plain.path().replace(KEY_PLACEHOLDER, &part(key)) {
         let error = "the key cannot be a part of a path; let the receiver read it from the body";
         return Err(Refused { fault: Fault::Key, ..Refused::new(error) });
     }
     Ok(url)
 }
 
-/// What the receiver said that did not take it.
+/// Converts an answer that is not a success.
 async fn refusal(response: Response, now: Time) -> Refused {
     let status = response.status();
     let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
     let retry_after = header.and_then(|text| retry_after(text, now));
-    let body = String::from_utf8_lossy(&beginning(response, EXCERPT).await).into_owned();
-    let body: String = body.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
+    let body = String::from_utf8_lossy(&read_prefix(response, EXCERPT).await).into_owned();
+    let body: String = body.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let error = match body.trim() {
         "" => format!("HTTP {}", status.as_u16()),
         body => format!("HTTP {}: {body}", status.as_u16()),
@@ -162,8 +163,8 @@ async fn refusal(response: Response, now: Time) -> Refused {
     Refused { error, retry_after, fault: Fault::of_status(status.as_u16()) }
 }
 
-/// At most so much of the body; what breaks off is what there is.
-async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
+/// Reads at most this many bytes of the body. If the connection breaks, returns what has arrived.
+async fn read_prefix(mut response: Response, most: usize) -> Vec<u8> {
     let mut read = Vec::new();
     while read.len() < most
         && let Ok(Some(chunk)) = response.chunk().await
@@ -173,7 +174,7 @@ async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
     read
 }
 
-/// `Retry-After`: seconds, or a date. Never longer than our own longest back-off.
+/// Parses `Retry-After`: seconds or a date. Never longer than the longest back-off.
 fn retry_after(text: &str, now: Time) -> Option<Span> {
     let wait = match text.trim().parse::<u32>() {
         Ok(seconds) => Span::from_secs(seconds.into()),
@@ -185,8 +186,8 @@ fn retry_after(text: &str, now: Time) -> Option<Span> {
     Some(wait.min(BACKOFF_MAX))
 }
 
-/// The cause, without the URL.
-fn said(error: &reqwest::Error) -> String {
+/// Describes an error without the URL.
+fn describe_error(error: &reqwest::Error) -> String {
     let mut innermost: &dyn StdError = error;
     let mut kind = None;
     while let Some(source) = innermost.source() {
@@ -203,7 +204,7 @@ fn said(error: &reqwest::Error) -> String {
     }
 }
 
-fn shown(time: Duration) -> String {
+fn format_duration(time: Duration) -> String {
     match time.as_millis() {
         whole if whole % 1_000 == 0 => format!("{} s", whole / 1_000),
         other => format!("{other} ms"),
@@ -215,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_one_part_of_the_url_whatever_it_holds() {
+    fn key_is_escaped_into_one_part_of_the_url() {
         let at = |key| address("http://a/users/{key}?k={key}", key).map(String::from);
         assert_eq!(at("7").unwrap(), "http://a/users/7?k=7");
         assert_eq!(at("a/b?c#ñ").unwrap(), "http://a/users/a%2Fb%3Fc%23%C3%B1?k=a%2Fb%3Fc%23%C3%B1");
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_time_in_seconds_or_by_a_date_and_not_for_ever() {
+    fn retry_after_is_seconds_or_a_date_and_bounded() {
         let now = Time(784_111_777_000);
         assert_eq!(retry_after("120", now), Some(Span::from_secs(120)));
         assert_eq!(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", now), Some(Span::from_secs(60)));
@@ -237,9 +238,9 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_shown_as_people_say_it() {
+    fn duration_is_formatted_in_seconds_or_milliseconds() {
         assert_eq!(
-            (shown(Duration::from_secs(10)), shown(Duration::from_millis(1_500))),
+            (format_duration(Duration::from_secs(10)), format_duration(Duration::from_millis(1_500))),
             ("10 s".into(), "1500 ms".into())
         );
     }

@@ -1,4 +1,4 @@
-//! Figures about deliveries. Labels are bounded: words of ours, and the names of the first queues.
+//! Metrics about deliveries. Their labels are bounded: fixed words, and the names of the first queues.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,24 +6,25 @@ use std::time::Duration;
 
 use turno::core::id::QueueName;
 
-/// As in the library: every name is a series for ever, so the others share theirs.
+/// The most queues with a label of their own, as in the library. A metric series lives for ever, so further queues
+/// share one.
 const QUEUES_MAX: usize = 200;
 const OTHER: &str = "other";
 
-/// What became of a delivery.
+/// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The receiver took it.
+    /// The receiver accepted it.
     Delivered,
-    /// It was a failed attempt.
+    /// The attempt failed.
     Failed,
-    /// It was given back, because the destination is down.
+    /// It was returned or deferred and cost no attempt.
     Returned,
-    /// There was nothing to be told.
+    /// There was nothing to send.
     Skipped,
 }
 
-/// Which queues have figures of their own.
+/// The queues that have a label of their own.
 #[derive(Debug, Default)]
 pub(crate) struct Figures(Mutex<BTreeSet<QueueName>>);
 
@@ -37,8 +38,8 @@ impl Figures {
         OTHER.to_owned()
     }
 
-    /// A delivery ended; with how long the call took, if there was one.
-    pub(super) fn ended(&self, queue: &QueueName, outcome: Outcome, took: Option<Duration>) {
+    /// Counts a delivery that ended. `took` is the duration of the call, if one was made.
+    pub(super) fn count(&self, queue: &QueueName, outcome: Outcome, took: Option<Duration>) {
         let word = match outcome {
             Outcome::Delivered => "delivered",
             Outcome::Failed => "failed",
@@ -51,8 +52,8 @@ impl Figures {
         }
     }
 
-    /// Whether the queue's destination is down, as this process sees it. One that has no figures of its own shows none.
-    pub(super) fn down(&self, queue: &QueueName, down: bool) {
+    /// Sets whether the queue's destination is down. A queue without a label of its own has no such gauge.
+    pub(super) fn set_down(&self, queue: &QueueName, down: bool) {
         let label = self.label(queue);
         if label != OTHER {
             metrics::gauge!("turno_destination_down", "queue" => label).set(if down { 1.0 } else { 0.0 });
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_beyond_the_bound_share_one_label() {
+    fn queues_beyond_the_bound_share_one_label() {
         let figures = Figures::default();
         let label = |n: usize| figures.label(&QueueName::new(format!("q{n}")).unwrap());
         assert_eq!((0..QUEUES_MAX).map(label).filter(|label| label == OTHER).count(), 0);

@@ -1,5 +1,6 @@
-//! Endpoints that were set over the API may not lead inside: a queue must not become a way to call what only this
-//! machine can reach. What a name leads to is looked at when it is called, because names can change where they lead.
+//! Refuses private addresses for endpoints that were set over the API. Otherwise a queue could be used to call services
+//! that only this machine can reach. Addresses are checked when a name is resolved for a call, because a name can
+//! change where it leads.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::config::{Environment, Network, PushGuard};
 
-/// Which addresses endpoints may have that were set over the API.
+/// The rules for addresses of endpoints that were set over the API.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
     allow_private: bool,
@@ -18,7 +19,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// As configured; in development this machine may call itself, so that things can be tried.
+    /// Takes the configured rules. In development, loopback addresses are allowed too.
     pub(crate) fn new(configured: &PushGuard, environment: Environment) -> Guard {
         Guard {
             allow_private: configured.allow_private,
@@ -35,7 +36,7 @@ impl Guard {
             || self.allow.iter().any(|network| network.contains(canonical))
     }
 
-    /// Whether an address that stands in the URL itself may be called; names are looked at when they are resolved.
+    /// Returns whether an IP address in the URL may be called. Names are checked when they are resolved.
     pub(crate) fn allows_url(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
@@ -43,10 +44,10 @@ impl Guard {
     }
 }
 
-/// Finds the addresses of a name, and leaves out those that are not allowed.
-pub(crate) struct Guarded(pub(crate) Arc<Guard>);
+/// Resolves a name and omits addresses that are not allowed.
+pub(crate) struct GuardedResolver(pub(crate) Arc<Guard>);
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let guard = self.0.clone();
         Box::pin(async move {
@@ -60,10 +61,10 @@ impl Resolve for Guarded {
     }
 }
 
-/// Why a call was not made.
+/// The error of a call that the guard refused.
 pub(crate) const REFUSED: &str = "the endpoint leads to a private address, which endpoints set over the API may not";
 
-/// Whether an address belongs to the network around this machine, or to nobody.
+/// Returns whether an address is private, reserved or otherwise not on the public internet.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -89,21 +90,21 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
         || (a == 198 && (18..20).contains(&b))
 }
 
-/// All that is not given to the world at large, and what is kept back inside of that.
+/// Everything outside global unicast is private, and so are its reserved ranges.
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
-    let world = a & 0xe000 == 0x2000;
-    let kept_back = (a == 0x2001 && (b < 0x200 || b == 0xdb8)) || (a == 0x3fff && b < 0x1000);
-    !world || kept_back
+    let global = a & 0xe000 == 0x2000;
+    let reserved = (a == 0x2001 && (b < 0x200 || b == 0xdb8)) || (a == 0x3fff && b < 0x1000);
+    !global || reserved
 }
 
-/// Addresses that carry one of the other kind inside: NAT64 and 6to4.
+/// Returns the IPv4 address inside an IPv6 address of NAT64 or 6to4.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
-    let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match (a, b) {
-        (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => Some(of(g, h)),
-        (0x2002, high) => Some(of(high, c)),
+        (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => Some(v4(g, h)),
+        (0x2002, high) => Some(v4(high, c)),
         _ => None,
     }
 }
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_this_machine_can_reach_is_private_however_it_is_written() {
+    fn private_addresses_are_recognised_in_every_form() {
         for private in [
             "127.0.0.1",
             "127.8.8.8",
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_the_url_is_seen_through_every_way_of_writing_it() {
+    fn private_address_in_a_url_is_refused_in_every_spelling() {
         let guard = Guard::default();
         for private in [
             "http://10.0.0.7/",
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn development_may_call_this_machine_and_no_other_inside() {
+    fn development_allows_loopback_only() {
         let guard = Guard::new(&PushGuard::default(), Environment::Development);
         assert!(allows(&guard, "http://127.0.0.1:9000/") && allows(&guard, "http://[::1]/"));
         assert!(!allows(&guard, "http://169.254.169.254/") && !allows(&guard, "http://10.0.0.1/"));
@@ -183,11 +184,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_judged_by_what_it_leads_to() {
+    async fn name_that_resolves_to_a_private_address_is_refused() {
         let name = || "localhost".parse::<Name>().unwrap();
-        let refused = Guarded(Arc::new(Guard::default())).resolve(name()).await;
+        let refused = GuardedResolver(Arc::new(Guard::default())).resolve(name()).await;
         assert!(refused.err().unwrap().to_string().contains("private address"));
         let open = Guard { loopback: true, ..Guard::default() };
-        assert!(Guarded(Arc::new(open)).resolve(name()).await.unwrap().count() > 0);
+        assert!(GuardedResolver(Arc::new(open)).resolve(name()).await.unwrap().count() > 0);
     }
 }

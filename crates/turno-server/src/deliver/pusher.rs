@@ -1,9 +1,10 @@
 //! The pusher of one queue: a worker whose handler calls the queue's endpoint.
 //!
-//! Claiming, renewing, settling and stopping are the library's worker's. Here: what a call's end means, and how many
-//! hands the worker may use. While the destination is down that is none, or one for the probe that this process has
-//! taken; a probe that fails is given back, so that it is no attempt. What cannot be read to be delivered waits with the
-//! error, and says nothing of the destination: nobody was called. Probing and reviving are in `keeper`.
+//! The library's worker claims, renews, settles and stops. This file decides what the end of a call means, and how many
+//! deliveries the worker may hold at once. While the destination is down that is none, or one if this process has taken
+//! the probe. A failed probe is returned, so it costs no attempt. A delivery whose row cannot be read is deferred with
+//! the error and does not count against the destination, because no call was made. Probing and reviving are in
+//! `keeper`.
 
 mod keeper;
 
@@ -27,45 +28,45 @@ use super::signature::Secret;
 use crate::config::endpoint::Endpoint;
 use crate::uptime::Uptime;
 
-/// The longest that what could not be read waits until it is read again: whoever repairs the table sees it go on soon.
+/// The longest wait until an unreadable row is read again, so that delivery goes on soon after the table is repaired.
 pub(crate) const READ_AGAIN: Span = Span::from_secs(60);
-/// Of how many items it is known that they could not be read; with more, some say so twice.
+/// How many items are remembered as unreadable. Beyond that, some store the same error twice.
 const UNREAD_MAX: usize = 10_000;
 
-/// Where the deliveries of a queue go.
+/// The destination of a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) endpoint: Endpoint,
     pub(crate) secret: Option<Secret>,
-    /// It was set over the API.
+    /// True if the endpoint was set over the API.
     pub(crate) guarded: bool,
     pub(crate) form: Form,
 }
 
 impl Target {
-    /// Whether a pusher for the one can go on for the other.
+    /// Returns whether a pusher for one target can go on for the other.
     fn is_like(&self, other: &Target) -> bool {
         (&self.endpoint, &self.secret, self.guarded) == (&other.endpoint, &other.secret, other.guarded)
     }
 }
 
-/// Everything that the pushers of a process share.
+/// What the pushers of a process share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) turno: Turno,
     pub(crate) caller: Caller,
     pub(crate) figures: Arc<Figures>,
-    /// Which process this is, in the history of items.
+    /// The name of this process in the history of items.
     pub(crate) instance: Arc<str>,
-    /// How long calls may go on after the stop.
+    /// How long calls may go on after a stop.
     pub(crate) grace: Span,
 }
 
-/// A pusher at work.
+/// A running pusher.
 pub(super) struct Pusher {
     inner: Arc<Inner>,
     worker: RunningWorker,
-    /// Ends with it.
+    /// The keeper's task. It ends with the pusher.
     keeper: JoinSet<()>,
 }
 
@@ -74,45 +75,45 @@ struct Inner {
     queue: QueueHandle,
     name: QueueName,
     target: Target,
-    /// How the destination is doing, as last seen.
+    /// The last known state of the destination.
     seen: watch::Sender<Option<Destination>>,
     hands: watch::Sender<Hands>,
-    /// This process may make one probe until then.
+    /// Until when this process may make one probe.
     ticket: Mutex<Option<Time>>,
-    /// What could not be read: how often in a row, and why the last time.
+    /// Items whose row could not be read: how often in a row, and the last error.
     unread: Mutex<HashMap<Seq, (u32, String)>>,
-    /// Items that were revived after the outage that ended last.
+    /// The number of items revived after the last outage.
     revived: AtomicU64,
 }
 
-/// Why nobody has taken a delivery.
-enum Missed {
+/// Why a delivery did not reach the receiver.
+enum NotDelivered {
     /// The call failed.
     Refused(Refused),
-    /// There was none: what it was to carry could not be read.
+    /// No call was made, because the row could not be read.
     Unread(String),
 }
 
-/// Whether the worker renews a delivery while its call goes on.
+/// Whether the worker renews a delivery during its call.
 #[derive(Clone, Copy)]
-enum Renewed {
+enum Renewal {
     Yes,
-    /// It is over when it expires.
+    /// The delivery expires at its first expiry.
     No,
 }
 
-/// Where a delivery went that did not fail.
-enum Went {
-    /// To the receiver, who took it.
-    Taken,
-    /// Nowhere: there was nothing to be told.
-    Nowhere,
+/// The result of a delivery that did not fail.
+enum CallResult {
+    /// The receiver accepted it.
+    Accepted,
+    /// No call was made, because there was nothing to send.
+    NothingToSend,
 }
 
 impl Pusher {
     pub(super) async fn start(shared: Shared, queue: QueueHandle, target: Target) -> Result<Pusher, Error> {
         let row = queue.row().await?;
-        // A process that starts in the middle of an outage must not begin with a burst of calls.
+        // A process that starts during an outage must not begin with a burst of calls, so it reads the state first.
         let destination = queue.destination().await?;
         let hands = watch::Sender::new(Hands::UpTo(0));
         let worker_hands = hands.subscribe();
@@ -127,7 +128,7 @@ impl Pusher {
             revived: AtomicU64::default(),
             shared,
         });
-        inner.saw(destination);
+        inner.update_state(destination);
         inner.allow_hands();
         let handler = inner.clone();
         let worker = queue
@@ -147,57 +148,58 @@ impl Pusher {
         self.inner.target.is_like(target)
     }
 
-    /// What another process has found out. Who believes to know of a failure that the others do not looks itself.
-    pub(super) async fn hear(&self, destination: Option<Destination>) {
+    /// Takes over the destination state that another process stored. If only this process has seen a failure, re-reads
+    /// the stored state.
+    pub(super) async fn update(&self, destination: Option<Destination>) {
         if destination.is_some() {
-            return self.inner.saw(destination);
+            return self.inner.update_state(destination);
         }
-        let ill = self.inner.seen.borrow().as_ref().is_some_and(|seen| !seen.is_well());
-        if ill && let Ok(destination) = self.inner.queue.destination().await {
-            self.inner.saw(destination);
+        let failing = self.inner.seen.borrow().as_ref().is_some_and(|seen| !seen.is_well());
+        if failing && let Ok(destination) = self.inner.queue.destination().await {
+            self.inner.update_state(destination);
         }
     }
 
-    /// Lets calls finish within the grace, and gives the rest back.
+    /// Stops the worker. Running calls may finish within the grace period; other deliveries are returned.
     pub(super) async fn stop(mut self) {
         self.keeper.abort_all();
         self.worker.stop().await;
-        self.inner.shared.figures.down(&self.inner.name, false);
+        self.inner.shared.figures.set_down(&self.inner.name, false);
     }
 }
 
 impl Inner {
-    /// One delivery, from the hand-out to what is settled.
+    /// Handles one delivery, from the claim to the settlement that the worker makes.
     async fn deliver(self: Arc<Self>, got: Got) -> Act {
-        let Some(probe) = self.admitted() else {
-            self.shared.figures.ended(&self.name, Outcome::Returned, None);
+        let Some(probe) = self.admit() else {
+            self.shared.figures.count(&self.name, Outcome::Returned, None);
             return Act::Return { error: None };
         };
         let began = Uptime::start();
         let policy = self.queue.row().await.map(|row| row.policy.clone());
         let answer = match policy {
-            Ok(policy) => self.call(&got, &policy, Renewed::Yes).await.map_err(|missed| (missed, Some(policy))),
-            Err(error) => Err((Missed::Unread(error.to_string()), None)),
+            Ok(policy) => self.call(&got, &policy, Renewal::Yes).await.map_err(|failure| (failure, Some(policy))),
+            Err(error) => Err((NotDelivered::Unread(error.to_string()), None)),
         };
-        if !matches!(answer, Err((Missed::Unread(_), _))) {
+        if !matches!(answer, Err((NotDelivered::Unread(_), _))) {
             self.unread.lock().unwrap_or_else(PoisonError::into_inner).remove(&got.handed.seq);
         }
         let (outcome, act) = match answer {
-            Ok(Went::Taken) => {
-                self.answered(probe).await;
+            Ok(CallResult::Accepted) => {
+                self.note_success(probe).await;
                 (Outcome::Delivered, Act::Ack { through: None })
             }
-            // Nobody was called: nothing is known of the destination by it.
-            Ok(Went::Nowhere) => (Outcome::Skipped, Act::Skip),
-            Err((Missed::Unread(error), policy)) => (Outcome::Returned, self.defer(&got, error, policy.as_ref())),
-            Err((Missed::Refused(refused), policy)) => self.failed(&got, probe, refused, policy).await,
+            // No call was made, so nothing is known about the destination.
+            Ok(CallResult::NothingToSend) => (Outcome::Skipped, Act::Skip),
+            Err((NotDelivered::Unread(error), policy)) => (Outcome::Returned, self.defer(&got, error, policy.as_ref())),
+            Err((NotDelivered::Refused(refused), policy)) => self.settle_failure(&got, probe, refused, policy).await,
         };
-        self.shared.figures.ended(&self.name, outcome, Some(began.elapsed()));
+        self.shared.figures.count(&self.name, outcome, Some(began.elapsed()));
         act
     }
 
-    /// Whether this delivery may be tried, and whether as a probe.
-    fn admitted(&self) -> Option<bool> {
+    /// Returns whether this delivery may be tried, and if so whether it is a probe.
+    fn admit(&self) -> Option<bool> {
         if !self.is_down() {
             return Some(false);
         }
@@ -207,11 +209,12 @@ impl Inner {
         good.map(|_| true)
     }
 
-    async fn call(&self, got: &Got, policy: &Policy, renewed: Renewed) -> Result<Went, Missed> {
+    async fn call(&self, got: &Got, policy: &Policy, renewal: Renewal) -> Result<CallResult, NotDelivered> {
         let Endpoint { url, method, timeout, .. } = &self.target.endpoint;
-        let Some(body) = self.target.form.body(&self.name, policy.kind, got).await.map_err(Missed::Unread)? else {
-            self.target.form.skipped(got).await.map_err(|error| Missed::Unread(error.to_string()))?;
-            return Ok(Went::Nowhere);
+        let Some(body) = self.target.form.body(&self.name, policy.kind, got).await.map_err(NotDelivered::Unread)?
+        else {
+            self.target.form.note_skipped(got).await.map_err(|error| NotDelivered::Unread(error.to_string()))?;
+            return Ok(CallResult::NothingToSend);
         };
         let now = self.shared.turno.now();
         let call = Call {
@@ -220,36 +223,36 @@ impl Inner {
             key: got.key.as_ref().map(Key::as_str),
             guarded: self.target.guarded,
             secret: self.target.secret.as_ref(),
-            // The place of the first item and its change: the same for every attempt, another one for what was edited.
+            // The first item's position and revision: equal for every attempt, different after an edit.
             id: format!("msg_{}_{}", got.handed.seq.0, got.revision),
             fence: got.handed.fence.0,
             attempt: got.attempt,
             at: now,
             body: body.bytes.clone(),
-            within: within(*timeout, got, policy, renewed, now),
+            within: call_time_limit(*timeout, got, policy, renewal, now),
         };
-        self.shared.caller.call(call).await.map_err(Missed::Refused)?;
-        // Should it not be kept, a comparison finds a difference later, and sends it once more.
-        let taken = self.target.form.taken(got, &body).await;
-        taken
+        self.shared.caller.call(call).await.map_err(NotDelivered::Refused)?;
+        // If this is lost, a later check of the source finds the difference and sends the key again.
+        let noted = self.target.form.note_delivered(got, &body).await;
+        noted
             .unwrap_or_else(|error| tracing::warn!(%error, queue = %self.name, "what was delivered is not remembered"));
-        Ok(Went::Taken)
+        Ok(CallResult::Accepted)
     }
 
-    /// The destination is alive: it took what it was sent, or refused that and nothing else.
-    async fn answered(&self, probe: bool) {
-        let ill = self.seen.borrow().as_ref().is_some_and(|seen| seen.failures > 0);
-        if !(probe || ill) {
+    /// Stores that the destination answers: it accepted the delivery, or refused only this message.
+    async fn note_success(&self, probe: bool) {
+        let failing = self.seen.borrow().as_ref().is_some_and(|seen| seen.failures > 0);
+        if !(probe || failing) {
             return;
         }
         match self.queue.destination_succeeded().await {
-            Ok(destination) => self.saw(destination),
+            Ok(destination) => self.update_state(destination),
             Err(error) => tracing::warn!(%error, queue = %self.name, "a success was not noted; the next one will be"),
         }
     }
 
-    /// What is settled if there was nothing to call with: it is read again, less and less often. The same error is written
-    /// down once, however long the repair takes.
+    /// Returns the settlement of a delivery whose row could not be read. The row is read again with growing waits.
+    /// Stores the error only if it differs from the last one.
     fn defer(&self, got: &Got, error: String, policy: Option<&Policy>) -> Act {
         let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
         if unread.len() >= UNREAD_MAX {
@@ -258,48 +261,50 @@ impl Inner {
         let (times, last) = unread.entry(got.handed.seq).or_default();
         *times = times.saturating_add(1);
         let backoff = policy.map_or(READ_AGAIN, |policy| policy.backoff_after(got.handed.seq, *times));
-        let told = std::mem::replace(last, error.clone()) == error;
-        Act::Defer { error: (!told).then_some(error), retry_in: backoff.min(READ_AGAIN) }
+        let repeated = std::mem::replace(last, error.clone()) == error;
+        Act::Defer { error: (!repeated).then_some(error), retry_in: backoff.min(READ_AGAIN) }
     }
 
-    /// What is settled after a failure. Once the destination is known to be down, no attempt is spent on it; what is its
-    /// own fault costs it one, however the destination is doing.
-    async fn failed(&self, got: &Got, probe: bool, refused: Refused, policy: Option<Policy>) -> (Outcome, Act) {
+    /// Returns the settlement after a failed call. While the destination is down, no attempt is spent. A failure that
+    /// is the message's own fault always costs an attempt.
+    async fn settle_failure(&self, got: &Got, probe: bool, refused: Refused, policy: Option<Policy>) -> (Outcome, Act) {
         let spared = match refused.fault {
             Fault::Key => false,
             Fault::Message => {
-                self.answered(probe).await;
+                self.note_success(probe).await;
                 false
             }
             fault => {
-                self.was_down(got, &refused.error, fault, self.round_began(got, policy.as_ref()).await).await || probe
+                self.note_failure(got, &refused.error, fault, self.round_began(got, policy.as_ref()).await).await
+                    || probe
             }
         };
         if spared {
             return (Outcome::Returned, Act::Return { error: Some(refused.error) });
         }
-        // The receiver may ask for more time than the policy gives it, and not for less.
+        // The receiver may ask for a longer wait than the policy's back-off, but not for a shorter one.
         let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.handed.seq, got.attempt));
         let retry_in = refused.retry_after.map(|wait| wait.max(backoff));
         (Outcome::Failed, Act::Fail { error: refused.error, item: None, retry_in, give_up: false })
     }
 
-    /// Of a key of a sync queue that has at most one attempt left: when its first failed attempt was handed out. Elsewhere a
-    /// person decides about what is exhausted, see `revive`.
+    /// Returns when the first failed attempt of a sync key was handed out, if the key has at most one attempt left. In
+    /// other queues a person decides about exhausted items; see `revive`.
     async fn round_began(&self, got: &Got, policy: Option<&Policy>) -> Option<Time> {
         let policy = policy.filter(|policy| policy.kind == Kind::Sync && got.attempt + 1 >= policy.max_attempts)?;
         let began = self.queue.round_began(got).await;
         began.inspect_err(|error| tracing::warn!(%error, queue = %self.name, attempts = policy.max_attempts, "an outage of one key may go unnoticed")).ok()
     }
 
-    /// Notes a failure of the destination; answers whether it was down before that.
-    async fn was_down(&self, got: &Got, error: &str, fault: Fault, round_began: Option<Time>) -> bool {
+    /// Stores a failure of the destination. Returns whether it was down before.
+    async fn note_failure(&self, got: &Got, error: &str, fault: Fault, round_began: Option<Time>) -> bool {
         let unreached = fault == Fault::Unreached;
-        let failure = Failure { of: whose(got), handed_at: got.now, error: error.to_owned(), unreached, round_began };
+        let failure =
+            Failure { of: failure_lane(got), handed_at: got.now, error: error.to_owned(), unreached, round_began };
         let noted = self.queue.destination_failed(&failure, self.target.endpoint.probe).await;
         match noted {
             Ok((was_down, destination)) => {
-                self.saw(Some(destination));
+                self.update_state(Some(destination));
                 was_down
             }
             Err(error) => {
@@ -313,8 +318,8 @@ impl Inner {
         self.seen.borrow().as_ref().is_some_and(Destination::is_down)
     }
 
-    /// Takes over what is known, unless something newer is known already.
-    fn saw(&self, destination: Option<Destination>) {
+    /// Takes over a destination state if it is newer than the known one.
+    fn update_state(&self, destination: Option<Destination>) {
         let Some(new) = destination else { return };
         let was_down = self.is_down();
         let newer = |old: &mut Option<Destination>| {
@@ -334,7 +339,7 @@ impl Inner {
             (true, false) => tracing::info!(queue = %self.name, "the destination is back"),
             _ => {}
         }
-        self.shared.figures.down(&self.name, new.is_down());
+        self.shared.figures.set_down(&self.name, new.is_down());
         self.allow_hands();
     }
 
@@ -350,8 +355,8 @@ impl Inner {
     }
 }
 
-/// Whose failure it is.
-fn whose(got: &Got) -> Lane {
+/// Returns the lane that a failure counts against: the key's, or the item's if it has no key.
+fn failure_lane(got: &Got) -> Lane {
     match (&got.key, got.items.first()) {
         (Some(key), _) => Lane::of(key),
         (None, Some(item)) => Key::new(item.id.as_str()).map_or(Lane(got.handed.seq.0), |id| Lane::of(&id)),
@@ -359,17 +364,17 @@ fn whose(got: &Got) -> Lane {
     }
 }
 
-/// How long before a delivery's end its call must be over: what is under way then must not meet the next one.
+/// How long before a delivery's expiry its call must end, so that it cannot overlap with the next delivery's call.
 fn margin(policy: &Policy) -> Span {
     Span((policy.lock_timeout.0 / 10).clamp(10, 1_000))
 }
 
-/// How long a call may take: its timeout, and not beyond the time that heartbeats can stretch its delivery to, with a
-/// margin in which its failure can still be settled.
-fn within(timeout: Duration, got: &Got, policy: &Policy, renewed: Renewed, now: Time) -> Duration {
-    let over_at = match renewed {
-        Renewed::Yes => policy.max_hold.map(|hold| got.now + hold),
-        Renewed::No => Some(got.expires_at),
+/// Returns how long a call may take: its timeout, but not beyond the time to which heartbeats can extend the delivery,
+/// minus a margin for settling the failure.
+fn call_time_limit(timeout: Duration, got: &Got, policy: &Policy, renewal: Renewal, now: Time) -> Duration {
+    let over_at = match renewal {
+        Renewal::Yes => policy.max_hold.map(|hold| got.now + hold),
+        Renewal::No => Some(got.expires_at),
     };
     let Some(over_at) = over_at else { return timeout };
     let left = now.until(over_at).0 - 2 * margin(policy).0;
@@ -383,18 +388,18 @@ mod tests {
     use turno::core::queue::Handed;
 
     #[test]
-    fn a_call_ends_before_the_delivery_that_heartbeats_cannot_stretch_any_more() {
+    fn call_ends_before_the_last_expiry_of_its_delivery() {
         let handed = Handed { queue: QueueId(1), seq: Seq(2), lane: None, size: 1, fence: Fence(4) };
         let (now, expires_at) = (Time(100_000), Time(115_000));
         let got = Got { handed, key: None, attempt: 1, revision: 1, now, expires_at, items: Vec::new() };
         let lane = Policy::of(Kind::Lane);
         let timeout = Duration::from_secs(10);
-        let within = |policy, renewed, now| within(timeout, &got, policy, renewed, Time(now));
-        assert_eq!(within(&lane, Renewed::Yes, 100_000), timeout);
-        assert_eq!(within(&lane, Renewed::Yes, 107_000), Duration::from_secs(6), "two seconds before the end");
-        assert_eq!(within(&lane, Renewed::Yes, 120_000), Duration::from_millis(1));
+        let limit = |policy, renewal, now| call_time_limit(timeout, &got, policy, renewal, Time(now));
+        assert_eq!(limit(&lane, Renewal::Yes, 100_000), timeout);
+        assert_eq!(limit(&lane, Renewal::Yes, 107_000), Duration::from_secs(6), "two seconds before the end");
+        assert_eq!(limit(&lane, Renewal::Yes, 120_000), Duration::from_millis(1));
         let sync = Policy::of(Kind::Sync);
-        assert_eq!(within(&sync, Renewed::Yes, 900_000), timeout, "heartbeats stretch it");
-        assert_eq!(within(&sync, Renewed::No, 107_000), Duration::from_secs(6), "nobody renews a probe");
+        assert_eq!(limit(&sync, Renewal::Yes, 900_000), timeout, "heartbeats extend the delivery");
+        assert_eq!(limit(&sync, Renewal::No, 107_000), Duration::from_secs(6), "a probe is not renewed");
     }
 }

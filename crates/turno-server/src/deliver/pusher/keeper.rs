@@ -1,7 +1,8 @@
-//! The keeper of a pusher: probes a destination that is in an outage, and revives what the outage has exhausted.
+//! The keeper of a pusher: probes a destination during an outage, and revives the items that the outage exhausted.
 //!
-//! A destination that is down is probed with what waits, through the worker's one hand. Where nothing waits, or only a key is
-//! stuck, it is probed with an exhausted item, which is handed out for that call only and is exhausted again if it fails.
+//! A destination that is down is probed with a waiting item, through the worker. If nothing waits, or if only one key
+//! is stuck, the keeper probes with an exhausted item. That item is handed out for one call and is exhausted again if
+//! the call fails.
 
 use std::sync::Arc;
 use std::sync::PoisonError;
@@ -14,24 +15,24 @@ use turno::core::queue::{Act, Kind};
 use turno::core::time::{Span, Time};
 use turno::{Error, Got, Settlement};
 
-use super::{Inner, Missed, Renewed, Went};
+use super::{CallResult, Inner, NotDelivered, Renewal};
 use crate::deliver::figures::Outcome;
 use crate::uptime::Uptime;
 
-/// The longest that anybody waits without looking, and how long after a failure of the database.
+/// The longest wait before the state is read again, also after a failure of the database.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How many items are revived before others are looked at.
+/// The most items that one call revives.
 const REVIVE_MAX: u32 = 1_000_000;
 
 impl Inner {
-    /// Takes probes during an outage, and revives what it exhausted once it is over.
+    /// Probes during an outage, and revives exhausted items after it.
     pub(super) async fn keep(self: Arc<Self>) {
         let mut seen = self.seen.subscribe();
         let mut probes = JoinSet::new();
         loop {
             let destination = seen.borrow_and_update().clone();
             let wait = match destination {
-                Some(ill) if ill.is_probed() => self.probe(&ill, &mut probes).await,
+                Some(failing) if failing.is_probed() => self.probe(&failing, &mut probes).await,
                 Some(Destination { revive_since: Some(since), revive_until, .. }) => {
                     self.revive(since, revive_until).await
                 }
@@ -49,39 +50,44 @@ impl Inner {
         }
     }
 
-    /// Takes the probe if it is due; answers how long to wait otherwise.
-    async fn probe(self: &Arc<Self>, ill: &Destination, probes: &mut JoinSet<()>) -> Result<Option<Duration>, Error> {
-        let wait = self.shared.turno.now().until(ill.probe_at);
+    /// Takes the probe if it is due. Otherwise returns how long to wait.
+    async fn probe(
+        self: &Arc<Self>,
+        failing: &Destination,
+        probes: &mut JoinSet<()>,
+    ) -> Result<Option<Duration>, Error> {
+        let wait = self.shared.turno.now().until(failing.probe_at);
         if wait > Span::ZERO {
-            // A ticket of an earlier probe may have run out.
+            // The right to an earlier probe may have expired.
             self.allow_hands();
             return Ok(Some(Duration::from_millis(wait.0.unsigned_abs()).min(LOOK_AGAIN)));
         }
         let timeout = Span(i64::try_from(self.target.endpoint.timeout.as_millis()).unwrap_or(i64::MAX));
         let hold = self.target.endpoint.probe.max(Span(timeout.0.saturating_add(1_000)));
         let Some(taken) = self.queue.destination_probe(hold).await? else {
-            // Somebody else was faster.
+            // Another process took the probe.
             let destination = self.queue.destination().await?;
-            self.saw(destination);
+            self.update_state(destination);
             return Ok(Some(LOOK_AGAIN));
         };
-        // Looked for before there is a hand for a probe: a probe that has succeeded by then would leave nothing waiting, and
-        // another one would be made for an outage that is over.
+        // The exhausted item must be found before the worker may probe. Otherwise the worker's probe could succeed
+        // first and leave nothing waiting, and a second probe would be made for an outage that is over.
         let found = self.find_probe(&taken).await;
         if let Ok(Some(got)) = found {
-            self.saw(Some(taken));
+            self.update_state(Some(taken));
             probes.spawn(self.clone().probe_with(got));
             return Ok(None);
         }
         if taken.is_down() {
             *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken.probe_at);
         }
-        self.saw(Some(taken));
+        self.update_state(Some(taken));
         self.allow_hands();
         found.map(|_| None)
     }
 
-    /// Returns an exhausted item to probe with. A destination that is down is probed with what waits, if something does.
+    /// Returns an exhausted item to probe with. Returns `None` if the destination is down and items wait, because the
+    /// worker probes with those.
     async fn find_probe(&self, taken: &Destination) -> Result<Option<Got>, Error> {
         if self.queue.row().await?.policy.kind != Kind::Sync {
             return Ok(None);
@@ -95,43 +101,43 @@ impl Inner {
         self.queue.probe_exhausted(&self.shared.instance, taken.began_at).await
     }
 
-    /// One call with an exhausted item, and its settlement.
+    /// Calls the endpoint with an exhausted item and settles it.
     async fn probe_with(self: Arc<Self>, got: Got) {
         let began = Uptime::start();
-        let (outcome, act) = self.probed(&got).await;
-        self.shared.figures.ended(&self.name, outcome, Some(began.elapsed()));
-        // Without a settlement it is exhausted again when its time is over.
+        let (outcome, act) = self.settle_probe(&got).await;
+        self.shared.figures.count(&self.name, outcome, Some(began.elapsed()));
+        // If the settlement is lost, the item is exhausted again when the delivery expires.
         if let Err(error) = self.queue.settle(vec![Settlement { handed: got.handed, act }]).await {
             tracing::warn!(%error, queue = %self.name, "a probe was not settled");
         }
     }
 
-    async fn probed(&self, got: &Got) -> (Outcome, Act) {
+    async fn settle_probe(&self, got: &Got) -> (Outcome, Act) {
         let policy = match self.queue.row().await {
             Ok(row) => row.policy.clone(),
             Err(error) => return (Outcome::Returned, Act::Park { error: Some(error.to_string()) }),
         };
-        let missed = match self.call(got, &policy, Renewed::No).await {
-            Ok(went) => {
-                let (outcome, act) = match went {
-                    Went::Taken => (Outcome::Delivered, Act::Ack { through: None }),
-                    Went::Nowhere => (Outcome::Skipped, Act::Skip),
+        let failure = match self.call(got, &policy, Renewal::No).await {
+            Ok(result) => {
+                let (outcome, act) = match result {
+                    CallResult::Accepted => (Outcome::Delivered, Act::Ack { through: None }),
+                    CallResult::NothingToSend => (Outcome::Skipped, Act::Skip),
                 };
-                self.succeeded(got, &act).await;
+                self.note_probe_success(got, &act).await;
                 return (outcome, act);
             }
-            Err(missed) => missed,
+            Err(failure) => failure,
         };
-        let error = match missed {
-            Missed::Unread(error) => error,
-            Missed::Refused(refused) if refused.fault == Fault::Message => {
-                self.answered(true).await;
+        let error = match failure {
+            NotDelivered::Unread(error) => error,
+            NotDelivered::Refused(refused) if refused.fault == Fault::Message => {
+                self.note_success(true).await;
                 let act = Act::Fail { error: refused.error, item: None, retry_in: None, give_up: true };
                 return (Outcome::Failed, act);
             }
-            Missed::Refused(refused) => {
+            NotDelivered::Refused(refused) => {
                 if refused.fault != Fault::Key {
-                    self.was_down(got, &refused.error, refused.fault, None).await;
+                    self.note_failure(got, &refused.error, refused.fault, None).await;
                 }
                 refused.error
             }
@@ -139,10 +145,10 @@ impl Inner {
         (Outcome::Returned, Act::Park { error: Some(error) })
     }
 
-    /// Notes that an exhausted item is exhausted no more; and if it was taken, that the destination is back.
-    async fn succeeded(&self, got: &Got, act: &Act) {
+    /// Stores that the item is revived, and that the destination answers unless no call was made.
+    async fn note_probe_success(&self, got: &Got, act: &Act) {
         if *act != Act::Skip {
-            self.answered(true).await;
+            self.note_success(true).await;
         }
         if let Some(item) = got.items.first()
             && let Err(error) = self.queue.probe_succeeded(item.id.clone()).await
@@ -151,14 +157,14 @@ impl Inner {
         }
     }
 
-    /// Sends round again what the outage has exhausted: of a sync queue, whose newest state must arrive. Elsewhere a
-    /// person decides, because later items have gone past it.
+    /// Retries what the outage exhausted in a sync queue, whose newest state must arrive. In other queues a person
+    /// decides, because later items may already have been processed.
     async fn revive(&self, since: Time, until: Option<Time>) -> Result<Option<Duration>, Error> {
         if self.queue.row().await?.policy.kind == Kind::Sync {
-            // An outage that ended before the upgrade has no end in the row.
+            // An outage that ended before the upgrade has no end in its row.
             let until = until.unwrap_or_else(|| self.shared.turno.now());
-            // What was handed out before the success may still end exhausted, by its failure or with its server: then this
-            // outage has exhausted it, too.
+            // Items that were handed out before the first success may still become exhausted because of this outage. If
+            // there are any, look again later.
             let under_way = self.queue.handed_out_before(until).await?;
             let count = self.queue.revive(since, until, REVIVE_MAX).await?;
             if count > 0 {
@@ -171,7 +177,7 @@ impl Inner {
         }
         let count = self.revived.swap(0, Ordering::Relaxed);
         let destination = self.queue.destination_revived(since, count).await?;
-        self.saw(destination);
+        self.update_state(destination);
         Ok(None)
     }
 }
