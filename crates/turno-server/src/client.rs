@@ -1,5 +1,5 @@
-//! The command line as a client of a server: one call per command, an answer for people or programs, and problems
-//! with a cause and a next step.
+//! The HTTP client of the command line. Each command makes one call, prints the answer for people or programs, and
+//! reports a problem with its cause and a next step.
 
 mod answer;
 mod problem;
@@ -22,7 +22,7 @@ use crate::texts::terminal;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an answer may take: the longest wait that can be asked for, and then some.
+/// How long an answer may take: longer than the longest wait that a call can ask for.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// Which server, and as whom.
@@ -79,7 +79,7 @@ impl TokenArgs {
     }
 }
 
-/// Speaks to one server as one caller.
+/// Calls one server as one caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -88,7 +88,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// For the server and the caller that the arguments name.
+    /// Creates a client for the server and the token that the arguments name.
     pub(crate) fn new(arguments: &ServerArgs) -> Result<Client, Failure> {
         Client::of(&arguments.server, &arguments.token)
     }
@@ -98,7 +98,7 @@ impl Client {
         let token = token.read()?;
         let mut builder = tls_ready().connect_timeout(CONNECT).user_agent(concat!("turno/", env!("CARGO_PKG_VERSION")));
         if is_local {
-            // A proxy for the world does not know this machine.
+            // A proxy cannot reach this machine's loopback address.
             builder = builder.no_proxy();
         }
         let http = builder.build().map_err(|error| {
@@ -122,8 +122,8 @@ impl Client {
         self.try_post(path, body).await.map_err(Into::into)
     }
 
-    /// Puts what was made from this version, 0 where there was nothing; refused if it is another one by now. For whoever wants
-    /// to go on after that.
+    /// Puts a body that was made from version `seen`, where 0 means that there was nothing. The server refuses it if
+    /// the version has changed. Returns the refusal, so that the caller can handle it.
     pub(crate) async fn try_put(
         &self,
         path: &str,
@@ -139,17 +139,17 @@ impl Client {
         .await
     }
 
-    /// As [`Client::get`], for whoever wants to go on after a refusal.
+    /// Like [`Client::get`], but returns the refusal, so that the caller can handle it.
     pub(crate) async fn try_get(&self, path: &str) -> Result<Answer, Refusal> {
         self.answer(self.request(Method::GET, path)).await
     }
 
-    /// As [`Client::post`], for whoever wants to go on after a refusal.
+    /// Like [`Client::post`], but returns the refusal, so that the caller can handle it.
     pub(crate) async fn try_post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Refusal> {
         self.answer(self.request(Method::POST, path).json(body)).await
     }
 
-    /// Live events behind a position, or from now on.
+    /// Opens the stream of live events after a position, or from now on.
     pub(crate) async fn events(&self, path: &str, after: Option<&str>) -> Result<Events, Refusal> {
         let mut request = self.request(Method::GET, path).header("accept", "text/event-stream");
         if let Some(after) = after {
@@ -157,7 +157,7 @@ impl Client {
         }
         let response = request.send().await.map_err(|error| Refusal::unreachable(&self.base, &error))?;
         if !response.status().is_success() {
-            return Err(self.read(response).await.err().unwrap_or_else(|| Refusal::strange(&self.base)));
+            return Err(self.read(response).await.err().unwrap_or_else(|| Refusal::unexpected(&self.base)));
         }
         Ok(Events::new(response))
     }
@@ -167,7 +167,7 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        // One language for all that is said, whoever says it.
+        // The server answers in the language of the command line, so that all output is in one language.
         let language = terminal::language().tag();
         let request = self.http.request(method, format!("{}{path}", self.base)).header("accept-language", language);
         match &self.token {
@@ -186,14 +186,14 @@ impl Client {
         let date = response.headers().get("date").and_then(|date| date.to_str().ok()).map(str::to_owned);
         let text = response.text().await.map_err(|error| Refusal::unreachable(&self.base, &error))?;
         if status.is_success() {
-            Answer::new(text, date.as_deref()).ok_or_else(|| Refusal::strange(&self.base))
+            Answer::new(text, date.as_deref()).ok_or_else(|| Refusal::unexpected(&self.base))
         } else {
-            Err(Refusal::of(&self.base, status.as_u16(), &text))
+            Err(Refusal::from_response(&self.base, status.as_u16(), &text))
         }
     }
 }
 
-/// Scheme, host and port, and whether that is this machine.
+/// Parses the server's address. Returns it without a trailing slash, and whether it is this machine.
 fn address(server: &str) -> Result<(String, bool), Failure> {
     let wrong = |cause: &str| {
         Failure::usage(
@@ -201,7 +201,7 @@ fn address(server: &str) -> Result<(String, bool), Failure> {
             "give --server or TURNO_URL as http://HOST:PORT or https://HOST",
         )
     };
-    // The text is not repeated: somebody may have put a password into it.
+    // The message does not repeat the text, because it may contain a password.
     let url = Url::parse(server).map_err(|_| wrong("is no URL"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("begins with neither http:// nor https://"));
@@ -216,25 +216,26 @@ fn address(server: &str) -> Result<(String, bool), Failure> {
     Ok((server.trim_end_matches('/').to_owned(), is_local))
 }
 
-/// A client may speak TLS and wants to know how, also where it will not.
+/// Installs the TLS provider once and returns a client builder. Building a client fails without a provider, even for
+/// plain HTTP.
 pub(crate) fn tls_ready() -> reqwest::ClientBuilder {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        // Somebody else may have installed one: that is just as good.
+        // Installing fails if the process already has a provider, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     reqwest::Client::builder()
 }
 
-/// Everything but what stands for itself in every part of a URL.
+/// Everything except unreserved characters is escaped.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A name as one part of a path, or as a value of a query.
+/// Escapes a name for use as one segment of a path or as a query value.
 pub(crate) fn part(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }
 
-/// `?a=1&b=2` of what was given.
+/// Builds a query string from the given pairs. Omits pairs without a value.
 pub(crate) fn query(pairs: &[(&str, Option<String>)]) -> String {
     let given = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}", part(value.as_ref()?))));
     let joined = given.collect::<Vec<_>>().join("&");
@@ -246,14 +247,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_travel_as_one_part_of_a_path() {
+    fn name_is_escaped_into_one_path_segment() {
         assert_eq!(part("caja/3 ñ?"), "caja%2F3%20%C3%B1%3F");
         assert_eq!(query(&[("a", Some("x&y".into())), ("b", None), ("c", Some("1".into()))]), "?a=x%26y&c=1");
         assert_eq!(query(&[("a", None)]), "");
     }
 
     #[test]
-    fn an_address_is_checked_before_anything_is_sent() {
+    fn bad_server_address_is_refused_without_repeating_it() {
         assert_eq!(address("http://127.0.0.1:7171/").unwrap(), ("http://127.0.0.1:7171".to_owned(), true));
         assert_eq!(address("https://turno.example/base").unwrap(), ("https://turno.example/base".to_owned(), false));
         for wrong in ["127.0.0.1:7171", "ftp://host", "http://ana:s3cret@host", ""] {
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_among_the_arguments_is_refused_without_being_repeated() {
+    fn token_argument_is_refused_without_repeating_it() {
         let arguments = TokenArgs { refused: Some("turno_s3cret".into()), ..TokenArgs::default() };
         let failure = arguments.read().unwrap_err();
         assert!(failure.next.contains("TURNO_TOKEN") && !format!("{failure:?}").contains("s3cret"));

@@ -1,16 +1,16 @@
-//! A refusal of a server, as a person reads it.
+//! A server's refusal, rendered for a person at the command line.
 
 use serde_json::Value;
 
 use crate::cli::duration;
 use crate::failure::Failure;
 
-/// Why there is no answer.
+/// Why a call has no answer.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// The stable code, if a Turno refused.
+    /// The problem's code, if a Turno server refused.
     pub(crate) code: Option<String>,
-    /// All that it said.
+    /// The whole problem document.
     pub(crate) problem: Value,
     failure: Failure,
 }
@@ -22,8 +22,8 @@ impl From<Refusal> for Failure {
 }
 
 impl Refusal {
-    /// What came back with a status that is no success.
-    pub(super) fn of(base: &str, status: u16, text: &str) -> Refusal {
+    /// Converts an answer with an error status.
+    pub(super) fn from_response(base: &str, status: u16, text: &str) -> Refusal {
         let problem: Value = serde_json::from_str(text).unwrap_or_default();
         let (Some(code), Some(title)) = (problem["code"].as_str(), problem["title"].as_str()) else {
             let cause = format!("{base} answered {status}, and not as Turno does");
@@ -31,9 +31,9 @@ impl Refusal {
         };
         let detail = problem["detail"].as_str().filter(|detail| !detail.is_empty());
         let cause = match (code, detail) {
-            // Whoever types a command has written no question mark.
+            // The detail names the query parameter, which the person did not type. Only the cause after it is shown.
             ("bad_query", Some(detail)) => detail.split_once(": ").map_or(detail, |(_, cause)| cause).to_owned(),
-            // The sentence says all that the title does.
+            // The detail repeats the title.
             ("bad_field", Some(detail)) => detail.to_owned(),
             (_, Some(detail)) => format!("{title}: {detail}"),
             (_, None) => title.to_owned(),
@@ -46,11 +46,11 @@ impl Refusal {
         Refusal { code: Some(code.to_owned()), failure, problem }
     }
 
-    /// Success, but not in our words.
-    pub(super) fn strange(base: &str) -> Refusal {
+    /// Reports a success whose body is not an answer of Turno.
+    pub(super) fn unexpected(base: &str) -> Refusal {
         let cause = format!("{base} answered something that Turno does not");
         let refusal = Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there");
-        // It did do something: whoever repeats it without looking does it again.
+        // The status marks that the call may have had an effect, so that it is not repeated blindly.
         Refusal { problem: serde_json::json!({ "status": 200 }), ..refusal }
     }
 
@@ -77,11 +77,11 @@ impl Refusal {
         )
     }
 
-    /// About an item of many: by the line where it stands, instead of its place in the request.
+    /// Names the input line of a refused item instead of its index in the request.
     pub(crate) fn by_line(mut self, lines: &[usize]) -> Refusal {
         let field = self.problem["field"].as_str().unwrap_or_default().to_owned();
-        let place = field.strip_prefix('[').and_then(|rest| rest.split_once("]."));
-        if let Some((index, name)) = place
+        let entry = field.strip_prefix('[').and_then(|rest| rest.split_once("]."));
+        if let Some((index, name)) = entry
             && let Some(line) = index.parse::<usize>().ok().and_then(|index| lines.get(index))
         {
             self.failure.cause = format!("line {line}: {}", self.failure.cause.replacen(&field, name, 1));
@@ -94,28 +94,28 @@ impl Refusal {
     }
 }
 
-/// Refusals of what was asked, whoever asks and whenever: they end as a wrong flag does.
+/// Codes that mean wrong input. They exit with the same status as a wrong flag.
 const WRONG_USAGE: &[&str] =
     &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep", "ttl_out_of_bounds"];
 
-/// Fields that are typed in no other way than as these flags, each a length of time with its unit.
+/// Fields that a person types as these flags, each a duration with a unit.
 const FLAGS: &[(&str, &str)] = &[("ttl_ms", "--ttl"), ("wait_ms", "--wait"), ("retry_in_ms", "--retry-in")];
 
-/// With the milliseconds of a sentence as somebody would type them.
+/// Renders the milliseconds in a sentence as durations with units.
 fn in_units(sentence: &str) -> String {
-    let is_digit = |one: &char| one.is_ascii_digit();
-    let (mut told, mut rest) = (String::new(), sentence);
-    while let Some(at) = rest.find(|one: char| is_digit(&one)) {
+    let is_digit = |c: &char| c.is_ascii_digit();
+    let (mut text, mut rest) = (String::new(), sentence);
+    while let Some(at) = rest.find(|c: char| is_digit(&c)) {
         let (before, from) = rest.split_at(at);
         let (digits, after) = from.split_at(from.chars().take_while(is_digit).count());
-        told.push_str(before);
-        told.push_str(&digits.parse().map_or_else(|_| digits.to_owned(), duration::typed));
+        text.push_str(before);
+        text.push_str(&digits.parse().map_or_else(|_| digits.to_owned(), duration::typed));
         rest = after;
     }
-    told + rest
+    text + rest
 }
 
-/// What the person can do about it, in the words of the command line.
+/// Returns the next step for the person, in terms of the command line.
 fn next(code: &str, problem: &Value) -> String {
     let permission = problem["permission"].as_str().unwrap_or("the permission");
     match code {
@@ -176,11 +176,11 @@ mod tests {
     use super::*;
 
     fn failure(text: &str) -> Failure {
-        Refusal::of("http://host", 409, text).into()
+        Refusal::from_response("http://host", 409, text).into()
     }
 
     #[test]
-    fn a_problem_is_told_with_its_title_its_sentence_and_a_next_step() {
+    fn problem_is_rendered_with_title_detail_and_next_step() {
         let held = failure(r#"{"code":"lease_held","title":"Held by somebody else","detail":"By Ana","status":409}"#);
         assert_eq!(held.cause, "Held by somebody else: By Ana");
         assert!(held.next.contains("--wait"), "{}", held.next);
@@ -195,17 +195,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_as_a_flag_is_called_so() {
+    fn field_is_named_by_its_flag() {
         let short = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"ttl_ms"}"#);
         assert_eq!(short.cause, "--ttl: too short");
         let other = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"window_ms"}"#);
-        assert_eq!(other.cause, "ttl_ms: too short", "only what the field is about");
+        assert_eq!(other.cause, "ttl_ms: too short", "only the refused field is replaced");
         let long = r#"{"code":"bad_field","title":"Wrong","detail":"wait_ms: between 0 and 30000","field":"wait_ms"}"#;
-        assert_eq!(failure(long).cause, "--wait: between 0s and 30s", "in the units in which it is typed");
+        assert_eq!(failure(long).cause, "--wait: between 0s and 30s", "durations have units");
     }
 
     #[test]
-    fn an_answer_of_something_else_is_called_that() {
+    fn answer_of_another_program_is_reported() {
         let other = failure("<html>busy</html>");
         assert!(other.cause.contains("not as Turno does") && other.next.contains("--server"), "{other:?}");
     }

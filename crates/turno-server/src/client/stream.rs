@@ -1,27 +1,27 @@
-//! Server-Sent Events, read one at a time.
+//! A reader of Server-Sent Events.
 
 use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 
-/// One event may be this long; whoever sends more does not send events.
+/// The longest line. A longer one is not an event stream of Turno.
 const LINE_MAX: usize = 1_048_576;
 
-/// What a server sends as it happens.
+/// A stream of live events.
 pub(crate) struct Events {
     body: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
     reader: Reader,
 }
 
-/// One event.
+/// An event as it was received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// Its position, if it has one.
+    /// The event's position, if it has one.
     pub(crate) id: Option<String>,
-    /// Its name.
+    /// The event's name.
     pub(crate) event: String,
-    /// What it says: JSON.
+    /// The event's data, as JSON.
     pub(crate) data: String,
 }
 
@@ -30,7 +30,7 @@ impl Events {
         Events { body: Box::pin(response.bytes_stream()), reader: Reader::default() }
     }
 
-    /// The next one; nothing when the connection has ended, however it did.
+    /// Returns the next event, or `None` when the connection has ended for any reason.
     pub(crate) async fn next(&mut self) -> Option<Sent> {
         loop {
             if let Some(sent) = self.reader.take() {
@@ -42,7 +42,7 @@ impl Events {
     }
 }
 
-/// Bytes in, events out.
+/// Parses bytes into events.
 #[derive(Debug, Default)]
 struct Reader {
     rest: Vec<u8>,
@@ -51,7 +51,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Nothing, if a line is longer than any event's.
+    /// Parses bytes. Returns `None` if a line is too long.
     fn feed(&mut self, bytes: &[u8]) -> Option<()> {
         for &byte in bytes {
             if byte == b'\n' {
@@ -67,7 +67,7 @@ impl Reader {
     fn line(&mut self, line: &str) {
         if line.is_empty() {
             let sent = std::mem::take(&mut self.building);
-            // Blank lines between comments are no events.
+            // Blank lines after comments end no event.
             if sent != Sent::default() {
                 self.done.push_back(sent);
             }
@@ -83,7 +83,7 @@ impl Reader {
                 self.building.data.push('\n');
                 self.building.data.push_str(value);
             }
-            // A comment, which keeps the connection alive, or something that is not for us.
+            // A comment, which keeps the connection alive, or an unknown field.
             _ => {}
         }
     }
@@ -98,13 +98,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_read_however_they_are_cut() {
+    fn events_are_parsed_at_any_chunk_size() {
         let text = ": hello\n\nid: 7\r\nevent: lease.claimed\r\ndata: {\"ñ\":\r\ndata: 1}\r\n\r\nid: 8\ndata: {}\n\n";
         for size in 1..text.len() {
             let mut reader = Reader::default();
             let mut sent = Vec::new();
             for piece in text.as_bytes().chunks(size) {
-                reader.feed(piece).expect("short lines");
+                reader.feed(piece).expect("the lines are short");
                 sent.extend(std::iter::from_fn(|| reader.take()));
             }
             let first = Sent { id: Some("7".into()), event: "lease.claimed".into(), data: "{\"ñ\":\n1}".into() };
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_no_event() {
+    fn endless_line_is_refused() {
         assert!(Reader::default().feed(&vec![b'x'; LINE_MAX + 1]).is_none());
     }
 }
