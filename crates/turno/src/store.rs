@@ -38,7 +38,7 @@ pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pul
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
 pub use purge::Purge;
-pub(crate) use queue::kind_stays;
+pub(crate) use queue::render_kind_refusal;
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Outlived, Push, PushChange, PutQueue, SettleGroup,
     SettleRead, TypingGroup, purge_entry,
@@ -313,7 +313,7 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the answer kept under a key, and when it was made.
     fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>>;
 
-    /// Keeps an answer made at `at`, unless one made after `lapsed` is kept already. Returns the answer that is kept.
+    /// Keeps an answer made at `at`, unless one made at `lapsed` or later is kept already. Returns the kept answer.
     fn keep_answer(&self, once: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer>;
 
     /// Reads the schema's version, in one round trip.

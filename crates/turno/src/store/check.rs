@@ -14,7 +14,7 @@ pub enum Check {
     FenceAhead,
     /// Ownerships of a resource do not overlap.
     HistoryOverlap,
-    /// A lane has exactly one head.
+    /// A lane has at most one head, and it is the first item.
     Heads,
     /// A lane has at most one delivery.
     Deliveries,

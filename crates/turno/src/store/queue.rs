@@ -41,7 +41,7 @@ impl PutQueue {
 }
 
 /// Renders why a queue with unfinished items cannot change its kind.
-pub(crate) fn kind_stays(name: &QueueName, kind: Kind) -> String {
+pub(crate) fn render_kind_refusal(name: &QueueName, kind: Kind) -> String {
     let kind = kind.as_str();
     format!(
         "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; empty it first, or use another name"
@@ -96,7 +96,7 @@ impl EnqueueGroup {
     }
 
     /// Returns whether the items need no read before they are written: inbox items with ids that the engine generated.
-    pub fn needs_no_look(&self) -> bool {
+    pub fn needs_no_read(&self) -> bool {
         let alone = |call: &Enqueue| call.policy.kind == Kind::Inbox && call.items.iter().all(|item| !item.id_given);
         self.numbers() > 0 && self.calls.iter().all(alone)
     }

@@ -16,7 +16,7 @@ pub struct SchemaState {
 impl SchemaState {
     /// Returns the state of a database with version `found`, which programs that know `min_compatible` or newer can
     /// use.
-    pub(crate) fn of(found: i64, min_compatible: i64, wanted: i64) -> SchemaState {
+    pub(crate) fn new(found: i64, min_compatible: i64, wanted: i64) -> SchemaState {
         let number = |version: i64| u32::try_from(version).unwrap_or(0);
         let compatible = found == wanted || (found > wanted && min_compatible <= wanted);
         SchemaState { found: number(found), wanted: number(wanted), compatible }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn an_equal_schema_or_a_newer_one_that_permits_this_version_is_compatible() {
-        let state = |found, min| SchemaState::of(found, min, 6);
+        let state = |found, min| SchemaState::new(found, min, 6);
         assert!(state(6, 4).compatible && state(6, 4).required().is_ok());
         assert!(state(9, 6).compatible && !state(9, 7).compatible);
         assert!(!state(5, 1).compatible && !state(0, 0).compatible);

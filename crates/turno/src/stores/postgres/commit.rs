@@ -33,7 +33,7 @@ impl PostgresStore {
     ) -> Result<Outcomes, StoreError> {
         let slot = self.routes.get(route).ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
         match group {
-            Group::Enqueue(group) if group.needs_no_look() && !self.mark_is_late() => {
+            Group::Enqueue(group) if group.needs_no_read() && !self.mark_is_late() => {
                 self.arrive(slot, group, as_of).await
             }
             group => self.commit_decided(slot, group, as_of).await,

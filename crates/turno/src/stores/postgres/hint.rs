@@ -1,7 +1,7 @@
 //! Hints between processes: `NOTIFY` after the commit, on a separate connection, at most fifty a second.
 //!
 //! Correctness never depends on a hint: a process that misses one finds the same change a little later. Hints that
-//! cannot be sent are dropped, and after a lost connection the hint `All` is sent.
+//! cannot be sent are dropped, and after a lost connection this process receives the hint `All`.
 
 use super::call::{self, Call};
 use super::failure::Failure;

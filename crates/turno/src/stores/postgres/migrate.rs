@@ -61,7 +61,7 @@ pub(super) fn state(rows: &[Row]) -> Result<SchemaState, StoreError> {
         Some(row) => (get(row, 0)?, get(row, 1)?),
         None => (0, 0),
     };
-    Ok(SchemaState::of(has.into(), min_compatible.into(), mine.into()))
+    Ok(SchemaState::new(has.into(), min_compatible.into(), mine.into()))
 }
 
 async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use super::lane;
 use super::manage;
 use super::row::{self, get};
 use super::tx::{Moment, Tx};
-use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, kind_stays};
+use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, render_kind_refusal};
 use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{ItemId, Lane, QueueId, QueueName};
 use turno_core::queue::{Kind, Policy};
@@ -156,7 +156,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Resu
     if queue.policy.kind != policy.kind {
         let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
-            return Err(Failure::rejected(kind_stays(name, queue.policy.kind)));
+            return Err(Failure::rejected(render_kind_refusal(name, queue.policy.kind)));
         }
     }
     if changes {

@@ -16,7 +16,7 @@ pub(super) fn read(db: &Connection, once: &Once) -> Result<Option<(Answer, Time)
     Ok(found.optional()?)
 }
 
-/// Keeps an answer, unless one made after `lapsed` is kept already. Returns the answer that is kept.
+/// Keeps an answer, unless one made at `lapsed` or later is kept already. Returns the kept answer.
 pub(super) fn keep(
     write: Write<'_>,
     once: &Once,

@@ -20,7 +20,7 @@ type Identity = (u64, u64);
 pub(super) struct File {
     path: PathBuf,
     log: PathBuf,
-    /// `None` where the system has no such identity.
+    /// `None` if the path leads to no file, or where files have no identity. Then nothing is checked.
     opened: Option<Identity>,
     log_opened: Option<Identity>,
     /// The file never shrinks, because nothing vacuums it.

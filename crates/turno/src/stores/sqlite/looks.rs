@@ -3,7 +3,7 @@
 use super::queue::manage;
 use super::rows::{self, done, json, last, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, kind_stays};
+use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, render_kind_refusal};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<O
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
-                return Err(StoreError::Rejected(kind_stays(name, row.policy.kind)));
+                return Err(StoreError::Rejected(render_kind_refusal(name, row.policy.kind)));
             }
             if row.policy.holds_exhausted() && !policy.holds_exhausted() {
                 release(&write, row.id, name, policy, &by)?;

@@ -53,12 +53,12 @@ fn stored(connection: &Connection) -> Result<(i64, i64), StoreError> {
 /// Reads the schema's version.
 pub(super) fn state(connection: &Connection) -> Result<SchemaState, StoreError> {
     let (version, min_compatible) = stored(connection)?;
-    Ok(SchemaState::of(version, min_compatible, known()))
+    Ok(SchemaState::new(version, min_compatible, known()))
 }
 
 /// Returns the state of a file that does not exist.
 pub(super) fn none() -> SchemaState {
-    SchemaState::of(0, 0, known())
+    SchemaState::new(0, 0, known())
 }
 
 /// Applies the missing migrations. Accepts a newer schema if that permits this program.

@@ -29,7 +29,7 @@ async fn an_enqueue_in_one_trip_stores_the_same_rows_as_one_in_two() {
         vec![item("plain", None, 0), item("late", Some("ana"), 60_000), item("last", None, 0)]
     };
     let Group::Enqueue(group) = enqueue_group(&queue, items("one", true)) else { unreachable!("it enqueues") };
-    assert!(group.needs_no_look() && !group.with_ids_given().needs_no_look());
+    assert!(group.needs_no_read() && !group.with_ids_given().needs_no_read());
     // The first group of a store raises the recorded time, so it takes two trips.
     enqueue(&store, &queue, vec![engine_item("first", None, "{}")]).await;
     assert_eq!(enqueue(&store, &queue, items("one", true)).await, vec![Accepted::Queued; 3]);
