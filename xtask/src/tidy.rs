@@ -1,7 +1,7 @@
-//! Our own rules: what no compiler and no linter knows about this repository.
+//! The rules of this repository that no compiler or linter checks.
 //!
-//! A check is a pure function from the repository's files to findings, so that each one has tests that
-//! show it failing. To add one: write it in a file under `tidy/` and add a line to [`CHECKS`].
+//! A check is a pure function from the repository's files to findings, so that tests can show it failing. To add a check,
+//! write it in a file under `tidy/` and add a line to [`CHECKS`].
 
 mod clocks;
 mod form;
@@ -19,7 +19,7 @@ use std::fmt;
 use crate::tools::{Problem, StepResult, root};
 use tree::Tree;
 
-/// The checks' own folder. Its tests contain everything that is forbidden elsewhere.
+/// The folder of the checks. Its tests contain examples of everything that is forbidden elsewhere.
 const OURSELVES: &str = "xtask/src/tidy/";
 
 /// A rule with its name.
@@ -47,7 +47,7 @@ const DOC_CHECKS: &[Check] = &[
     ("README.md and README.es.md have the same headings", markdown::readmes_match),
 ];
 
-/// Something that breaks a rule. Line 0 means the whole file.
+/// One violation of a rule. Line 0 means the whole file.
 #[derive(Debug, PartialEq)]
 struct Finding {
     path: String,
@@ -70,17 +70,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The step `tidy`.
+/// Runs the step `tidy`.
 pub(crate) fn run() -> StepResult {
     check(CHECKS)
 }
 
-/// What the step `docs` checks beside rustdoc.
+/// Runs the checks of the step `docs`, besides rustdoc.
 pub(crate) fn texts() -> StepResult {
     check(DOC_CHECKS)
 }
 
-/// Applies some checks to the repository and prints what they find.
+/// Applies the checks to the repository and prints their findings.
 fn check(checks: &[Check]) -> StepResult {
     let tree = Tree::read(&root())?;
     let mut all = 0;

@@ -1,11 +1,11 @@
-//! Who may ask what time it is. Two clocks in one decision are how a lease gets two holders.
+//! Finds code that reads a clock where it must not. If one decision used two clocks, a lease could get two holders.
 
 use super::Finding;
 use super::rust::Source;
 use super::tree::Tree;
 
-/// The only places that ask PostgreSQL for the time: the clock's statement, and one that waits for nobody. Functions in
-/// migrations are added here by name: those for applications run in transactions of theirs, where nobody could pass
+/// The only files that read PostgreSQL's clock: the clock's statement, and a statement that never waits for a lock.
+/// Functions for applications are added by name: they run in the application's transaction, so that Turno cannot pass
 /// them the time.
 const DATABASE_CLOCKS: &[&str] = &[
     "crates/turno/src/stores/postgres/sql/arrive.sql",
@@ -13,7 +13,7 @@ const DATABASE_CLOCKS: &[&str] = &[
     "crates/turno/src/stores/postgres/migrations/0004_application.sql",
 ];
 
-/// The only places that ask the machine for the time. The server's uptime is shown, and decides nothing.
+/// The only files that read the machine's clock. The server's uptime is only displayed.
 const MACHINE_CLOCKS: &[&str] =
     &["crates/turno/src/clock.rs", "crates/turno-server/src/uptime.rs", "crates/turno-testkit/", "bench/", "xtask/"];
 
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_databases_clock_is_read_in_one_file() {
+    fn a_second_file_that_reads_the_databases_clock_is_found() {
         let clock = ("crates/turno/src/stores/postgres/sql/clock.sql", "-- clock\nselect clock_timestamp()");
         let claim = ("crates/turno/src/stores/postgres/sql/claim.sql", "-- claim\nselect 1, Clock_Timestamp()");
         let code = ("crates/turno/src/stores/postgres.rs", "// clock_timestamp\n\"select clock_timestamp()\"");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machines_clock_is_read_in_one_file() {
+    fn a_second_file_that_reads_the_machines_clock_is_found() {
         let text = "// Instant::now\nlet a = std::time::Instant::now();\nlet b = SystemTime::now();";
         assert_eq!(lines(&one_machine_clock(&Tree::of(&[("crates/turno/src/engine.rs", text)]))), [2, 3]);
         assert!(one_machine_clock(&Tree::of(&[("crates/turno/src/clock.rs", text)])).is_empty());

@@ -1,14 +1,14 @@
-//! What every source file looks like, and what no test does.
+//! Checks the form of source files, and finds tests that sleep or are ignored.
 
 use super::rust::Source;
 use super::tree::{File, Tree};
 use super::{Finding, OURSELVES};
 
-/// A file longer than this does two things.
+/// A longer file usually has two subjects.
 const MOST_LINES: usize = 500;
-/// Left for later is left for ever; put it into the issue tracker.
+/// Notes about later work belong in the issue tracker.
 const MARKERS: &[&str] = &["TODO", "FIXME"];
-/// Files in which a marker would be a note to oneself and not a word of a language.
+/// Kinds of files that are checked for markers. In prose `TODO` may be a Spanish word.
 const SOURCES: &[&str] = &["rs", "sql", "toml", "js", "css", "html", "sh"];
 const TESTKIT: &str = "crates/turno-testkit/";
 
@@ -59,10 +59,10 @@ fn markers(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Waits for another program to start or to end, with a deadline: there is no signal to wait on.
+/// Waits with a deadline for another program to start or to end, because that program sends no signal.
 const WAITS_FOR_A_PROGRAM: &[&str] = &["crates/turno-testkit/src/postgres/server.rs"];
 
-/// In the testkit, in files and folders called `tests`, and in every file from its module of tests on.
+/// Checks the testkit, files and folders called `tests`, and the test module of every other file.
 pub(super) fn tests_never_sleep(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !WAITS_FOR_A_PROGRAM.contains(&file.path.as_str())) {
@@ -84,7 +84,7 @@ pub(super) fn tests_never_sleep(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The line of a module of tests that is written out in the file, not of one that has its own.
+/// Returns the line of an inline test module. A module with a file of its own does not count.
 fn module_of_tests(code: &str) -> Option<usize> {
     let lines: Vec<&str> = code.lines().map(str::trim).collect();
     let begins = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].contains('{');

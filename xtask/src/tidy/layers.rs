@@ -1,4 +1,4 @@
-//! The layers: who may know what. Each rule here is an absence that ARCHITECTURE.md promises.
+//! Checks which layer uses what. ARCHITECTURE.md lists each rule under "What never happens".
 
 use super::rust::Source;
 use super::tree::Tree;
@@ -7,7 +7,7 @@ use super::{Finding, OURSELVES};
 const CORE: &str = "crates/turno-core/";
 const LIBRARY: &str = "crates/turno/";
 
-/// What would make a decision depend on something other than its arguments.
+/// Paths and keywords that would make a decision depend on more than its arguments.
 const IMPURE: &[&str] = &[
     "std::time::SystemTime",
     "std::time::Instant",
@@ -24,17 +24,17 @@ const IMPURE: &[&str] = &[
     "await",
 ];
 
-/// Where SQL may be written into Rust: tests and benchmarks look at the database from outside.
+/// Files that may contain SQL in strings: the stores, and tests and benchmarks that query the database from outside.
 const SQL_HOMES: &[&str] = &[
     "crates/turno/src/stores/",
     "crates/turno/src/stores.rs",
-    // What is planted behind Turno's back, for the self-check to find.
+    // Insert damaged rows for the self-check.
     "crates/turno/tests/check.rs",
     "crates/turno/tests/check/",
-    // What applications say to the functions made for them.
+    // Call the SQL functions as an application does.
     "crates/turno/tests/sql/",
     "crates/turno/tests/sql.rs",
-    // What applications do to their own tables.
+    // Change an application's own tables.
     "crates/turno/tests/sync/",
     "crates/turno/tests/sync.rs",
     "crates/turno-server/tests/http/push_sync.rs",
@@ -49,7 +49,7 @@ const SQL_HOMES: &[&str] = &[
 
 pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
     let mut findings = paths_under(tree, CORE, IMPURE, "the core decides from its arguments alone");
-    // The module itself, imported under its own name, would hide what is taken from it.
+    // A module that is imported as a whole would hide which of its names are used.
     for file in tree.rust().filter(|file| file.path.starts_with(CORE)) {
         for (line, path) in Source::of(&file.text).paths() {
             if path == "std::time" || path == "std" {
@@ -90,12 +90,13 @@ fn paths_under(tree: &Tree, folder: &str, banned: &[&str], why: &str) -> Vec<Fin
     findings
 }
 
-/// Whether a path is the banned one or leads through it.
+/// Returns whether a path is the banned one or begins with it.
 fn begins_with(path: &str, banned: &str) -> bool {
     path.strip_prefix(banned).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// A statement begins its line and has the word that belongs to it; a sentence for people rarely does both.
+/// Returns whether a line is an SQL statement: it begins with the keyword and contains the word that belongs to it.
+/// A sentence for people rarely does both.
 fn is_sql(line: &str) -> bool {
     let words: Vec<String> = line.to_lowercase().split_whitespace().map(String::from).collect();
     let has = |wanted: &str| words.iter().any(|word| word == wanted);

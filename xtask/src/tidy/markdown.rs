@@ -1,9 +1,9 @@
-//! Markdown: links that lead somewhere, and two READMEs that say the same in two languages.
+//! Checks Markdown files: links resolve, and both READMEs have the same headings.
 
 use super::Finding;
 use super::tree::{File, Tree};
 
-/// Relative links point to a file or folder, and their anchors to a heading.
+/// Finds relative links without a file or folder, and anchors without a heading.
 pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with_extension("md") {
@@ -18,7 +18,7 @@ pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The same number of headings, with the same levels in the same order.
+/// Compares the headings of both READMEs: their number, and their levels in order.
 pub(super) fn readmes_match(tree: &Tree) -> Vec<Finding> {
     let [english, spanish] = ["README.md", "README.es.md"].map(|path| (path, tree.get(path)));
     let (Some(first), Some(second)) = (english.1, spanish.1) else {
@@ -38,7 +38,7 @@ pub(super) fn readmes_match(tree: &Tree) -> Vec<Finding> {
     Vec::new()
 }
 
-/// The cells of a table's row; none if the line is no row.
+/// Returns the cells of a table's row, or nothing if the line is not a row.
 pub(super) fn cells(line: &str) -> Vec<&str> {
     let Some(row) = line.trim().strip_prefix('|') else {
         return Vec::new();
@@ -46,14 +46,14 @@ pub(super) fn cells(line: &str) -> Vec<&str> {
     row.trim_end_matches('|').split('|').map(str::trim).collect()
 }
 
-/// What stands between backticks in a line.
+/// Returns the texts between backticks in a line.
 pub(super) fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     let pieces = line.split('`').count();
-    // The piece after an unpaired backtick is no code.
+    // The text after an unpaired backtick is not code.
     line.split('`').enumerate().filter(move |(at, _)| at % 2 == 1 && at + 1 < pieces).map(|(_, span)| span)
 }
 
-/// Lines outside fenced code.
+/// Returns the lines outside fenced code, with their numbers.
 fn prose(file: &File) -> Vec<(usize, &str)> {
     let mut fenced = false;
     let mut lines = Vec::new();
@@ -67,7 +67,7 @@ fn prose(file: &File) -> Vec<(usize, &str)> {
     lines
 }
 
-/// Line, level and title of each heading.
+/// Returns line, level and title of each heading.
 fn headings(file: &File) -> Vec<(usize, usize, &str)> {
     let lines = prose(file).into_iter().filter_map(|(number, line)| {
         let level = line.chars().take_while(|one| *one == '#').count();
@@ -103,14 +103,14 @@ fn problem(tree: &Tree, file: &File, target: &str) -> Option<String> {
     (!known).then(|| format!("{path} has no heading for #{anchor}"))
 }
 
-/// A path as seen from the file that links to it.
+/// Resolves a link relative to the file that contains it.
 fn resolve(from: &str, path: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            // Above the root there is nothing of ours: keep it, so that it is not found.
+            // A path above the root is kept as it is, so that it is not found.
             ".." if parts.last().is_none_or(|last| *last == "..") => parts.push(".."),
             ".." => drop(parts.pop()),
             name => parts.push(name),
@@ -119,7 +119,7 @@ fn resolve(from: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// A heading's anchor, as the common hosts make it.
+/// Returns the anchor of a heading, as common hosts create it.
 fn slug(title: &str) -> String {
     let kept = title.chars().filter(|one| one.is_alphanumeric() || matches!(one, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|one| if one == ' ' { '-' } else { one }).collect()
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_leads_nowhere_is_found() {
+    fn a_link_without_a_target_is_found() {
         let guide = "[a](../README.md) [b](../README.md#two-words) [c](https://example.org/x) `[d](no)`\n\
                      [e](gone.md)\n[f](../README.md#three)\n[g](../../README.md)\n```\n[h](no)\n```";
         let tree = Tree::of(&[("README.md", "# Two, words\n[i](docs) [j](#two-words)"), ("docs/guide.md", guide)]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_and_code_spans_are_what_a_reader_sees() {
+    fn cells_and_code_spans_are_split_as_rendered() {
         assert_eq!(cells("| L1 | a `b` |"), ["L1", "a `b`"]);
         assert!(cells("no row").is_empty());
         assert_eq!(code_spans("`a` b `c` d `e").collect::<Vec<_>>(), ["a", "c"]);

@@ -1,13 +1,13 @@
-//! The repository must not know on which machine it was written, nor where packages are downloaded from.
+//! Finds paths of one machine and addresses of package registries, because the repository must work everywhere.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// This file and lock files, which name their registry by design.
+/// This file, and lock files, which name their registry by design.
 const EXEMPT: &[&str] = &["xtask/src/tidy/places.rs", "Cargo.lock"];
-/// Where people's own files lie, on one system or another.
+/// Folders of users, on different systems.
 const FOLDERS: &[&str] = &["/root/", "/home/", "/Users/"];
-/// How the addresses of package registries begin.
+/// Beginnings of the addresses of package registries.
 const HOSTS: &[&str] = &["//registry.", "//index.", "//static.", "//files.", "//deb."];
 
 pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
@@ -28,7 +28,7 @@ pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether the folder stands at the beginning of a path, not in the middle of one.
+/// Returns whether the folder begins a path, and is not in the middle of one.
 fn is_absolute_in(text: &str, folder: &str) -> bool {
     text.match_indices(folder).any(|(at, _)| {
         let before = text[..at].chars().last();

@@ -1,9 +1,9 @@
-//! A small reader of Rust source: tells code from comments and strings, and lists the paths that code uses.
+//! Reads Rust source: separates code from comments and strings, and lists the paths that the code uses.
 //!
-//! It is no parser. It must only be exact enough that a rule is neither broken by a comment that explains
-//! it nor evaded by a grouped `use`. Macros' bodies count as code.
+//! The reader is not a parser. It is exact enough that a comment about a rule does not break it, and that a grouped
+//! `use` does not hide a path. Bodies of macros count as code.
 
-/// A source taken apart. Line breaks are kept everywhere, so that line numbers stay true.
+/// The parts of a source file. Line breaks are kept in each part, so that line numbers stay correct.
 pub(super) struct Source {
     /// The code, with comments and the contents of literals blanked out.
     pub(super) code: String,
@@ -43,8 +43,8 @@ impl Source {
         self.code.extend(text.chars().map(|one| if one == '\n' { '\n' } else { ' ' }));
     }
 
-    /// Every path in the code with its line; grouped imports are written out: `use std::{fs, time::Instant}`
-    /// gives `std::fs` and `std::time::Instant`.
+    /// Returns every path in the code with its line. Grouped imports are expanded: `use std::{fs, time::Instant}` gives
+    /// `std::fs` and `std::time::Instant`.
     pub(super) fn paths(&self) -> Vec<(usize, String)> {
         let mut paths = Vec::new();
         let (mut prefixes, mut current, mut line) = (Vec::new(), String::new(), 1);
@@ -98,7 +98,7 @@ fn comment(rest: &str) -> Option<usize> {
     Some(rest.len())
 }
 
-/// The literal's length, and how much of it is its opening and its closing.
+/// Returns the length of a string literal, and the lengths of its opening and closing.
 fn string(rest: &str, before: Option<char>) -> Option<(usize, usize, usize)> {
     if rest.starts_with('"') {
         let mut escaped = false;
@@ -112,7 +112,7 @@ fn string(rest: &str, before: Option<char>) -> Option<(usize, usize, usize)> {
         }
         return Some((rest.len(), 1, 0));
     }
-    // `r` ends many names; only one that begins here begins a raw string.
+    // Many names end with `r`. Only an `r` at the beginning of a word begins a raw string.
     let begins = !before.is_some_and(|one| one.is_alphanumeric() && one != 'b' || one == '_');
     let hashes = rest.strip_prefix('r')?.chars().take_while(|one| *one == '#').count();
     if !begins || !rest[1 + hashes..].starts_with('"') {
@@ -123,7 +123,7 @@ fn string(rest: &str, before: Option<char>) -> Option<(usize, usize, usize)> {
     Some(end.map_or((rest.len(), open, 0), |end| (open + end + closing.len(), open, closing.len())))
 }
 
-/// A character literal; a lifetime is none.
+/// Returns the length of a character literal. A lifetime is not a literal.
 fn character(rest: &str) -> Option<usize> {
     let inside = rest.strip_prefix('\'')?;
     if let Some(escape) = inside.strip_prefix('\\') {

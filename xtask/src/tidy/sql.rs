@@ -1,11 +1,12 @@
-//! SQL files say their name, list their columns, and exist for both stores where both need them.
+//! Checks SQL files: each statement begins with its name and lists its columns, and both stores have the same
+//! migrations.
 
 use super::Finding;
 use super::tree::{File, Tree};
 
 const STORES: &str = "crates/turno/src/stores/";
 
-/// Every statement's file under `stores/*/sql`, and migrations too where columns are concerned.
+/// Checks names and columns of the statements under `stores/*/sql`, and columns in migrations.
 pub(super) fn files(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with_extension("sql").filter(|file| file.path.starts_with(STORES)) {
@@ -19,7 +20,7 @@ pub(super) fn files(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The same numbers and names in both stores, so that one sentence tells which schema a database has.
+/// Compares the migrations of both stores, because one number must identify the schema of a database.
 pub(super) fn migrations(tree: &Tree) -> Vec<Finding> {
     let folders = ["sqlite", "postgres"].map(|store| format!("{STORES}{store}/migrations/"));
     let mut findings = Vec::new();
@@ -34,14 +35,14 @@ pub(super) fn migrations(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// `-- name`, alone or followed by what the statement is for.
+/// Returns whether the first line is `-- name`, alone or followed by the statement's purpose.
 fn opens_with_its_name(file: &File) -> bool {
     let first = file.text.lines().next().unwrap_or_default();
     let rest = first.strip_prefix("-- ").and_then(|comment| comment.strip_prefix(file.stem()));
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
 }
 
-/// The line of the star in `select *`, also over a line break, but not in a comment.
+/// Returns the line of the star in `select *`, also over a line break, but not in a comment.
 fn line_of_star(text: &str) -> Option<usize> {
     let mut previous = String::new();
     for (index, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! The repository's own text files, in memory: what git tracks or would track.
+//! The repository's own files in memory: those that git tracks or would track.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ impl File {
         self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
     }
 
-    /// Whether its path begins with one of these files or folders.
+    /// Returns whether the path begins with one of these files or folders.
     pub(super) fn lies_in(&self, places: &[&str]) -> bool {
         places.iter().any(|place| self.path.starts_with(place))
     }
@@ -40,12 +40,12 @@ impl File {
 /// All files.
 pub(super) struct Tree {
     pub(super) files: Vec<File>,
-    /// Paths of what has no lines, such as pictures.
+    /// Paths of binary files, such as pictures.
     binaries: Vec<String>,
 }
 
 impl Tree {
-    /// Reads the files that git knows or would add. In an unpacked archive without git, all but build output.
+    /// Reads the files that git tracks or would add. Without git, reads all files except build output.
     pub(super) fn read(root: &Path) -> Result<Self, Problem> {
         let mut paths = listed_by_git(root).unwrap_or_default();
         if paths.is_empty() {
@@ -56,7 +56,7 @@ impl Tree {
         paths.dedup();
         let (mut files, mut binaries) = (Vec::new(), Vec::new());
         for path in paths {
-            // A tracked file that was just deleted is not there any more.
+            // A tracked file may have been deleted.
             let Ok(bytes) = std::fs::read(root.join(&path)) else {
                 continue;
             };
@@ -73,14 +73,14 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether a file or a folder with something in it is there.
+    /// Returns whether a file, or a folder with files in it, exists.
     pub(super) fn contains(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
         let mut paths = self.files.iter().map(|file| &file.path).chain(&self.binaries);
         paths.any(|known| known == path || known.starts_with(&folder))
     }
 
-    /// Rust files, without the checks' own counterexamples.
+    /// Returns the Rust files, except the rules' own counterexamples.
     pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
         let rust = self.files.iter().filter(|file| file.has_extension("rs"));
         rust.filter(|file| !file.path.starts_with(super::OURSELVES))
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_there_when_something_is_in_it() {
+    fn a_folder_exists_if_it_contains_a_file() {
         let tree = Tree::of(&[("crates/turno/src/lib.rs", "")]);
         assert!(tree.contains("crates/turno/") && tree.contains("crates/turno/src/lib.rs"));
         assert!(!tree.contains("crates/tur") && !tree.contains("crates/turno/src/lib"));

@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md leads a reader from file to file, so the files it names must be there.
+//! Checks that the files named in ARCHITECTURE.md exist, because the page leads a reader from file to file.
 
 use super::Finding;
 use super::markdown::code_spans;
@@ -22,7 +22,8 @@ pub(super) fn paths_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// By its ending, or because it begins in one of the repository's top folders. Routes begin with a slash.
+/// Returns whether the text is a path: by its ending, or because it begins with a top folder of the repository. A text that
+/// begins with a slash is a route.
 fn looks_like_a_path(span: &str, tree: &Tree) -> bool {
     let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-' | '.' | '/');
     if span.starts_with('/') || !span.contains('/') || !span.chars().all(plain) {
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_is_not_there_is_found() {
+    fn a_missing_path_is_found() {
         let text = "`crates/turno/src/lib.rs`, `crates/turno`, `crates/turno/`, `POST /v1/x`, `/v1/x`, `a/b`\n\
                     `crates/turno/src/gone.rs` and `crates/gone`\n`gone/` and `gone/a.sql`";
         let tree = Tree::of(&[(FILE, text), ("crates/turno/src/lib.rs", "")]);
@@ -46,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn the_walkthrough_itself_must_be_there() {
+    fn a_missing_walkthrough_is_found() {
         assert_eq!(paths_exist(&Tree::of(&[])).len(), 1);
     }
 }
