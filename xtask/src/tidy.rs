@@ -1,6 +1,6 @@
 //! The rules of this repository that no compiler or linter checks.
 //!
-//! A check is a pure function from the repository's files to findings, so that tests can show it failing. To add a check,
+//! A check is a pure function from the repository's files to findings, so that tests can show it failing. To add one,
 //! write it in a file under `tidy/` and add a line to [`CHECKS`].
 
 mod clocks;

@@ -22,8 +22,8 @@ pub(super) fn paths_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether the text is a path: by its ending, or because it begins with a top folder of the repository. A text that
-/// begins with a slash is a route.
+/// Returns whether the text is a path: by its ending, or because it begins with a top folder of the repository. Routes
+/// begin with a slash and are not paths.
 fn looks_like_a_path(span: &str, tree: &Tree) -> bool {
     let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-' | '.' | '/');
     if span.starts_with('/') || !span.contains('/') || !span.chars().all(plain) {
