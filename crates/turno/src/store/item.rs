@@ -66,7 +66,7 @@ pub struct ItemQuery {
 }
 
 impl Default for ItemQuery {
-    /// The first hundred items.
+    /// Returns the query for the first hundred items.
     fn default() -> ItemQuery {
         ItemQuery { state: None, key: None, after: None, limit: 100 }
     }

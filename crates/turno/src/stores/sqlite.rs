@@ -465,7 +465,7 @@ impl Store for SqliteStore {
         })
     }
 
-    /// SQLite has one writer at a time, so an event's row number is its position.
+    /// Does nothing, because SQLite has one writer at a time: an event's row number is its position.
     fn sequence(&self) -> Pending<'_, Sequenced> {
         Box::pin(std::future::ready(Ok(Sequenced::AtCommit)))
     }
@@ -482,7 +482,7 @@ impl Store for SqliteStore {
         self.writer.run(move |db| event::purge(db, before, limit))
     }
 
-    /// Another process wrote to the file. SQLite does not say what changed, so the hint is always `All`.
+    /// Waits until another process has written. SQLite does not say what changed, so the hint is always `All`.
     fn hint(&self) -> Pending<'_, Hint> {
         Box::pin(async move {
             self.changed.notified().await;
@@ -490,7 +490,7 @@ impl Store for SqliteStore {
         })
     }
 
-    /// Other processes notice the write by the file's data version.
+    /// Does nothing, because other processes notice the write by the file's data version.
     fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }

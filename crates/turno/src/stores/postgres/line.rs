@@ -179,7 +179,7 @@ fn lease_from_rows(apply: &Apply, rows: &[Row]) -> Result<State, Failure> {
     Ok(states(rows, vec![resource.clone()])?.pop().unwrap_or_else(|| State::unseen(resource)))
 }
 
-/// The built-in effect: locks the article, reads its stock, decides.
+/// Applies the built-in effect: locks the article, reads its stock, decides.
 async fn ledger(
     tx: &mut Tx<'_>,
     apply: &Apply,

@@ -135,12 +135,12 @@ fn attempt(row: &Row, column: usize) -> Result<u32, Failure> {
     u32::try_from(get::<i16>(row, column)?).map_err(garbled)
 }
 
-/// Attempts are bounded well below what two bytes hold.
+/// Converts an attempt number. Attempts are bounded well below what two bytes hold.
 pub(super) fn attempt_to(attempt: u32) -> i16 {
     i16::try_from(attempt).unwrap_or(i16::MAX)
 }
 
-/// Most deliveries have one item, so a size of 1 is stored as null.
+/// Returns the stored size of a delivery. Most deliveries have one item, so a size of 1 is stored as null.
 pub(super) fn size_to(size: u32) -> Option<i16> {
     i16::try_from(size).ok().filter(|size| *size != 1)
 }

@@ -121,7 +121,7 @@ pub(super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
         .maybe_texts(notes.iter().map(|note| note.detail.as_deref()))
 }
 
-/// Line numbers are bounded well below what four bytes hold. A larger number matches no line.
+/// Converts a line number. Numbers are bounded well below what four bytes hold; a larger one matches no line.
 pub(super) fn number_to(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -34,7 +34,7 @@ impl Moment {
         Moment::call_into(numbers, writes, &[])
     }
 
-    /// As [`Moment::call`], for a group that adds items to these queues.
+    /// Reads the clock as [`Moment::call`] does, for a group that adds items to these queues.
     pub(super) fn call_into<'a>(numbers: usize, writes: bool, queues: &[QueueId]) -> Call<'a> {
         let numbers = i32::try_from(numbers).unwrap_or(i32::MAX);
         Call::new(&call::CLOCK).int(numbers).flag(writes).ints(queues.iter().map(|queue| queue.0))
@@ -70,7 +70,7 @@ pub(super) struct Tx<'a> {
 }
 
 impl<'a> Tx<'a> {
-    /// With `as_of`, the transaction fails if the epoch of access differs.
+    /// Prepares a transaction on this connection. With `as_of`, it fails if the epoch of access differs.
     pub(super) fn new(link: &'a mut Link, shared: &'a Shared, as_of: Option<Epoch>) -> Tx<'a> {
         Tx { link, shared, as_of, generation: shared.lives.generation(), open: false }
     }

@@ -160,7 +160,7 @@ struct Served {
 }
 
 impl Served {
-    /// Any error rolls the whole transaction back.
+    /// Runs the line's transaction. Any error rolls all of it back.
     fn run(
         self,
         db: &mut Connection,
@@ -248,7 +248,7 @@ impl Served {
     }
 }
 
-/// The error if the caller of the line has gone.
+/// Returns the error for a caller that has gone.
 fn gone() -> StoreError {
     StoreError::Unavailable("whoever applied the line has gone".into())
 }

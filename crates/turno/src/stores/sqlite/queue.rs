@@ -184,7 +184,7 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
     Ok(Outcomes::Manage { answer, expired })
 }
 
-/// SQLite has one writer, so no application can be completing what is cleared.
+/// Clears a lane. SQLite has one writer, so no application can be completing what is cleared.
 pub(super) fn clear(tx: &Connection, now: Time, group: &ClearGroup) -> Result<Outcomes, StoreError> {
     let front = front_named(tx, group.queue, group.lane, ClearRead::FRONT)?;
     let key = front.first().and_then(|known| known.key.clone());

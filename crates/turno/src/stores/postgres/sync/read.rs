@@ -303,7 +303,7 @@ impl PostgresStore {
         Ok(self.source_read(text, params, None).await?.0)
     }
 
-    /// The same. With a queue, also returns the unfinished items of the keys in the first column, as of the same
+    /// Does the same. With a queue, also returns the unfinished items of the keys in the first column, as of the same
     /// instant.
     async fn source_read(
         &self,
@@ -335,7 +335,7 @@ impl PostgresStore {
     }
 }
 
-/// The statement is not prepared under a name, because its text is the source's own and a pooler may not keep it.
+/// Runs the statement unprepared, because its text is the source's own and a pooler may not keep it.
 async fn query(
     link: &mut Link,
     text: &str,
