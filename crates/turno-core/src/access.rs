@@ -1,11 +1,17 @@
-//! Access: who somebody is and what they may do.
+//! Access: which user sends a request, and what that user may do.
 //!
-//! A person has a role. A token speaks for a person or a machine, with at most what its owner may do. A session
-//! is a short-lived token that an application's backend makes for one of its own users. What a request may do
-//! is settled once, as a [`Principal`]; whether that still holds is told by the access *epoch*, a number that
-//! grows with every change that takes something away.
+//! - A *person* has a role: viewer, editor or admin. The role gives permissions.
+//! - A *token* is a secret that acts for a person or a machine, with at most the permissions of its owner. Only the
+//!   hash of the secret is stored.
+//! - A *session* is a short-lived token that an application's backend makes for one of its own users.
+//! - A *console session* is the token of a person who has signed in.
 //!
-//! Deliberately not here: passwords (the server hashes and compares them) and reading secrets from requests.
+//! The engine looks a token up once and keeps the result as a [`Principal`]. The [`Epoch`] is a stored number that
+//! grows when roles, tokens or locked accounts change. Every command compares it with the epoch of its principal. If
+//! they differ, the engine looks the token up again.
+//!
+//! [`change()`] decides the changes of access. This module neither hashes passwords nor reads secrets from requests:
+//! the server does both.
 
 mod change;
 mod console;
@@ -22,18 +28,18 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that may be allowed. Reading needs none of them, only to be somebody.
+/// One thing that a user may be allowed to do. Reading needs no permission, only a valid token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
     /// Process tasks.
     InventoryManage,
-    /// Claim, keep and release leases.
+    /// Claim, renew and release leases.
     LeasesUse,
-    /// Put items into queues.
+    /// Enqueue items.
     QueuesProduce,
-    /// Take items out of queues and settle them.
+    /// Claim items and settle them.
     QueuesConsume,
-    /// Take or free what somebody else holds.
+    /// Override the leases of other holders.
     LocksOverride,
     /// Change queues, retry and cancel items.
     QueuesManage,
@@ -41,14 +47,14 @@ pub enum Permission {
     AuditRead,
     /// Manage people and their tokens.
     UsersManage,
-    /// Manage synchronisation.
+    /// Manage sources and their synchronisation.
     SyncManage,
     /// Make sessions for an application's own users, and act on their behalf.
     SessionsMint,
 }
 
 impl Permission {
-    /// All of them.
+    /// Every permission.
     pub const ALL: [Permission; 10] = [
         Permission::InventoryManage,
         Permission::LeasesUse,
@@ -62,7 +68,7 @@ impl Permission {
         Permission::SessionsMint,
     ];
 
-    /// Its name outside.
+    /// Returns its name in the API and in the databases.
     pub fn as_str(self) -> &'static str {
         match self {
             Permission::InventoryManage => "inventory.manage",
@@ -101,36 +107,36 @@ impl FromStr for Permission {
 pub struct Permissions(u16);
 
 impl Permissions {
-    /// What sessions of an application's users may do unless more is asked for: what a page needs that locks.
+    /// The default permissions of a session: what a page of an application needs to claim leases and process tasks.
     pub const OF_A_PAGE: Permissions =
         Permissions(1 << Permission::InventoryManage as u16 | 1 << Permission::LeasesUse as u16);
 
-    /// Everything.
+    /// Returns all permissions.
     pub fn all() -> Permissions {
         Permission::ALL.into_iter().collect()
     }
 
-    /// Whether it holds this one.
+    /// Returns whether the set contains a permission.
     pub fn has(self, permission: Permission) -> bool {
         self.0 & 1 << permission as u16 != 0
     }
 
-    /// What both hold.
+    /// Returns the permissions that both sets contain.
     pub fn and(self, other: Permissions) -> Permissions {
         Permissions(self.0 & other.0)
     }
 
-    /// What either holds.
+    /// Returns the permissions that at least one of the sets contains.
     pub fn or(self, other: Permissions) -> Permissions {
         Permissions(self.0 | other.0)
     }
 
-    /// The first of these that `other` does not hold.
+    /// Returns the first permission of this set that `other` does not contain.
     pub fn beyond(self, other: Permissions) -> Option<Permission> {
         self.iter().find(|permission| !other.has(*permission))
     }
 
-    /// Each of them.
+    /// Iterates over the permissions.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL.into_iter().filter(move |permission| self.has(*permission))
     }
@@ -138,7 +144,7 @@ impl Permissions {
 
 impl FromIterator<Permission> for Permissions {
     fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Permissions {
-        permissions.into_iter().fold(Permissions(0), |set, one| Permissions(set.0 | 1 << one as u16))
+        permissions.into_iter().fold(Permissions(0), |set, permission| Permissions(set.0 | 1 << permission as u16))
     }
 }
 
@@ -148,7 +154,7 @@ impl fmt::Debug for Permissions {
     }
 }
 
-/// Names separated by spaces: the way a set is stored.
+/// Renders the names separated by spaces, as the stores keep them.
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.iter().map(Permission::as_str).collect();
@@ -163,20 +169,20 @@ impl FromStr for Permissions {
     }
 }
 
-/// What a person is, and hence may do.
+/// The role of a person, which gives permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Reads.
+    /// May read.
     Viewer,
-    /// Also works: tasks, leases, queues.
+    /// May also process tasks and use leases and queues.
     Editor,
-    /// Everything.
+    /// May do everything.
     Admin,
 }
 
 impl Role {
-    /// Its name outside.
+    /// Returns its name in the API and in the databases.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Viewer => "viewer",
@@ -185,7 +191,7 @@ impl Role {
         }
     }
 
-    /// What it may do.
+    /// Returns the permissions of the role.
     pub fn permissions(self) -> Permissions {
         use Permission::{InventoryManage, LeasesUse, QueuesConsume, QueuesProduce};
         match self {
@@ -204,24 +210,24 @@ impl FromStr for Role {
     }
 }
 
-/// Somebody whom Turno knows.
+/// A user whom Turno stores: a person or a machine's account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Their id.
+    /// The id.
     pub id: UserId,
-    /// How people call them.
+    /// The display name.
     pub name: String,
-    /// What they are.
+    /// The role.
     pub role: Role,
-    /// Locked out for now.
+    /// The account is disabled.
     pub disabled: bool,
-    /// The hash of their password, if they have one; made and compared by the server.
+    /// The hash of the password, if there is one. The server computes and compares it.
     pub password: Option<String>,
-    /// Since when.
+    /// When the person was added.
     pub created_at: Time,
 }
 
-/// Without the password's hash: a value that is printed is a value that is logged.
+/// Omits the hash of the password, so that it cannot get into a log.
 impl fmt::Debug for Person {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Person { id, name, role, disabled, created_at, .. } = self;
@@ -229,50 +235,50 @@ impl fmt::Debug for Person {
     }
 }
 
-/// A token as it is kept: never the secret, only its hash.
+/// A stored token. It contains the hash of the secret, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is called when it is listed or revoked.
+    /// The id, to list and revoke the token.
     pub id: String,
-    /// The hash of its secret.
+    /// The hash of the secret.
     pub hash: Hash,
-    /// For whom it speaks.
+    /// The user that the token acts for: its owner.
     pub user: UserId,
-    /// How people call them, for a user that Turno does not know.
+    /// The display name of a session's user, whom Turno need not store.
     pub name: Option<String>,
-    /// It speaks for a machine, which must name its instance wherever it holds something.
+    /// The token acts for a machine, which must name its instance to hold a lease.
     pub machine: bool,
-    /// At most these; nothing means whatever its owner may do.
+    /// The permissions of the token are limited to these. `None` means all permissions of its owner.
     pub scope: Option<Permissions>,
-    /// Only leases whose names begin with one of these; empty means all.
+    /// The token is limited to leases whose names begin with one of these. Empty means all leases.
     pub resources: Vec<String>,
-    /// Dead from here on.
+    /// When the token expires.
     pub expires_at: Option<Time>,
-    /// Since when.
+    /// When the token was made.
     pub created_at: Time,
-    /// Who made it.
+    /// The user who made the token.
     pub created_by: UserId,
-    /// The token that made this one for somebody else's user: it dies with it.
+    /// For a session, the token that made it. Revoking that token ends the session.
     pub parent: Option<String>,
-    /// Somebody signed in with their password or by a link: it ends when that changes.
+    /// A console session: the person signed in with a password or a link. A new password ends it.
     pub console: bool,
-    /// About when it was last used.
+    /// When the token was last used, approximately.
     pub last_used_at: Option<Time>,
 }
 
-/// How a token came to be.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
-    /// Made to be kept, by a person or a program.
+    /// A long-lived token for a person or a program.
     Token,
-    /// Made by an application for one of its own users.
+    /// A session that an application made for one of its own users.
     Session,
-    /// Somebody signed in.
+    /// A console session.
     Console,
 }
 
 impl TokenKind {
-    /// Its name outside.
+    /// Returns its name in the API and in the databases.
     pub fn as_str(self) -> &'static str {
         match self {
             TokenKind::Token => "token",
@@ -282,43 +288,43 @@ impl TokenKind {
     }
 }
 
-/// Who a request comes from, and what it may do. Good for one epoch of access.
+/// The user of a request and what the request may do. Valid for one epoch of access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
-    /// Whose request it is.
+    /// The user.
     pub user: UserId,
-    /// How people call them.
+    /// The display name of the user.
     pub name: String,
-    /// The account that speaks for them, if it is not themselves.
+    /// The account that acts on behalf of the user, if it is another one.
     pub via: Option<UserId>,
-    /// It is a machine.
+    /// The user is a machine.
     pub machine: bool,
-    /// What it may do.
+    /// The permissions of the request.
     pub permissions: Permissions,
-    /// Only leases whose names begin with one of these; empty means all.
+    /// The request is limited to leases whose names begin with one of these. Empty means all leases.
     pub resources: Vec<String>,
-    /// The token it came with.
+    /// The id of the token.
     pub token: String,
-    /// Dead from here on.
+    /// When the token expires.
     pub expires_at: Option<Time>,
 }
 
-/// Why somebody is not let in, or not let do it.
+/// The reason why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    /// There is no such token, it has expired or was revoked, or its owner is locked out. Which one is not told.
+    /// The token does not exist, has expired or was revoked, or its owner is disabled. The caller does not learn which.
     #[error("the token is not valid (any more); sign in again or ask for a new one")]
     Unauthenticated,
-    /// They are known, and may not.
+    /// The principal lacks this permission.
     #[error("this needs the permission {0}; ask an administrator for it")]
     Missing(Permission),
-    /// The token is only for other resources.
+    /// The token is limited to other resources.
     #[error("this token is not for {0}; use one whose resources include it")]
     OtherResource(Resource),
 }
 
 impl Token {
-    /// How it came to be.
+    /// Returns the kind of the token.
     pub fn kind(&self) -> TokenKind {
         match (&self.parent, self.console) {
             (_, true) => TokenKind::Console,
@@ -327,10 +333,12 @@ impl Token {
         }
     }
 
-    /// Who comes with this token at `now`, given its owner and, for a session, its maker as Turno knows them.
+    /// Returns the principal of this token at `now`. `owner` and `maker` are the stored persons, if there are any; only
+    /// a session has a maker.
     ///
-    /// A session's user need not be known; one who is known and locked out stays out. A session may never do more than
-    /// its maker could give away now: whoever is locked out or may not make sessions any more has none.
+    /// Turno need not store the user of a session. If it does and the user is disabled, the session is denied. A
+    /// session has at most the permissions that its maker has now. If the maker is disabled or may no longer make
+    /// sessions, the session is denied.
     pub fn principal(&self, owner: Option<&Person>, maker: Option<&Person>, now: Time) -> Result<Principal, Denied> {
         if self.expires_at.is_some_and(|at| at <= now) || owner.is_some_and(|owner| owner.disabled) {
             return Err(Denied::Unauthenticated);
@@ -366,12 +374,12 @@ impl Token {
 }
 
 impl Principal {
-    /// Refuses unless it may.
+    /// Denies the request if it lacks the permission.
     pub fn require(&self, permission: Permission) -> Result<(), Denied> {
         if self.permissions.has(permission) { Ok(()) } else { Err(Denied::Missing(permission)) }
     }
 
-    /// Refuses a resource that its token is not for.
+    /// Denies the request if its token is limited to other resources.
     pub fn require_resource(&self, resource: &Resource) -> Result<(), Denied> {
         let matches = |prefix: &String| resource.as_str().starts_with(prefix.as_str());
         if self.resources.is_empty() || self.resources.iter().any(matches) {
@@ -381,7 +389,8 @@ impl Principal {
         }
     }
 
-    /// The same request in the name of `user`, whom Turno need not know; `known` if it does.
+    /// Returns the principal of the same request on behalf of `user`. `known` is the stored person; Turno need not
+    /// store the user.
     pub fn on_behalf_of(&self, user: UserId, known: Option<&Person>) -> Result<Principal, Denied> {
         self.require(Permission::SessionsMint)?;
         if known.is_some_and(|person| person.disabled) {
@@ -398,24 +407,25 @@ impl Principal {
         })
     }
 
-    /// It is the person as a whole: no machine, nobody's voice, nothing left out. What a narrower token must not do,
-    /// such as making a wider one, this one may.
+    /// Returns whether the principal is unrestricted: all permissions of `role`, all resources, no machine, and not on
+    /// behalf of another user. Only an unrestricted principal may make a token without restrictions.
     pub fn is_whole(&self, role: Role) -> bool {
         let all = role.permissions().beyond(self.permissions).is_none();
         all && self.via.is_none() && !self.machine && self.resources.is_empty()
     }
 
-    /// The most that it may hand on: what it holds itself, and what a page needs, which is what minting is for.
+    /// Returns the most permissions that a session made by this principal may have: its own, and those of a page.
     pub fn mintable(&self) -> Permissions {
         self.permissions.or(Permissions::OF_A_PAGE)
     }
 
-    /// Who acts, for the audit.
+    /// Returns the actor for the audit.
     pub fn actor(&self) -> crate::audit::Actor {
         crate::audit::Actor { user: self.user.clone(), via: self.via.clone() }
     }
 }
 
-/// Grows with every change that takes something away: what was settled under another one must be settled again.
+/// The epoch of access: a stored number that grows when roles, tokens or disabled accounts change. A principal from
+/// another epoch must be looked up again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub i64);

@@ -1,11 +1,11 @@
-//! The audit: who did what with more than ordinary rights, in a chain that shows tampering.
+//! The audit: a log of privileged actions (overrides, retries, changes of access), chained by hashes.
 //!
-//! An entry is written in the transaction of its effect, so there is never one without the other. Each entry's
-//! hash covers the one before it; whoever has kept an old head elsewhere can tell whether anything up to it
-//! was changed, removed or slipped in. The head is locked before an entry is made, hence the chain never
-//! forks.
+//! An entry is written in the same transaction as its effect, so there is never one without the other. The hash of each
+//! entry covers the hash of the entry before it. So an auditor who keeps a copy of the *head* (the number and hash of
+//! the last entry) can detect later whether any entry up to it was changed, removed or inserted. The store locks the
+//! head before it adds an entry, so the chain never forks.
 //!
-//! Deliberately not here: secrets. What goes into an entry may be read by everybody who may read the audit.
+//! An entry never contains a secret, because every user with `audit.read` can read it.
 
 use crate::event::{Event, Topic};
 use crate::id::UserId;
@@ -14,8 +14,8 @@ use crate::time::Time;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Every action that is written down, as a stable word: for whoever offers a choice of them or says them otherwise. An
-/// entry of an action that is not here is not made.
+/// The stable names of all audited actions. Filters and translations use this list, so an entry with another action is
+/// a bug.
 pub const ACTIONS: &[&str] = &[
     "lock_force_claim",
     "lock_force_release",
@@ -45,48 +45,48 @@ pub const ACTIONS: &[&str] = &[
     "link_redeem",
 ];
 
-/// Who acts, and for whom.
+/// The user who acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
-    /// Whose action it is.
+    /// The user.
     pub user: UserId,
-    /// The account that spoke for them, if it was not themselves.
+    /// The account that acts on behalf of the user, if it is another one.
     pub via: Option<UserId>,
 }
 
 impl Actor {
-    /// Turno itself, or a program that embeds it and has not said who acts.
+    /// Returns the actor `system`: Turno itself, or a program that embeds it and names no user.
     pub fn system() -> Actor {
         Actor { user: UserId::new("system").expect("a plain word is a name"), via: None }
     }
 
-    /// Somebody who speaks for themselves.
+    /// Returns a user who acts directly.
     pub fn user(user: UserId) -> Actor {
         Actor { user, via: None }
     }
 }
 
-/// What is to be written down, before it has its place.
+/// An entry that has no place in the chain yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Who.
+    /// The user who acts.
     pub actor: Actor,
-    /// What, as a stable word: `lock_force_release`.
+    /// The stable name of the action, such as `lock_force_release`.
     pub action: &'static str,
-    /// To what.
+    /// The resource, item, user or queue of the action.
     pub resource: String,
-    /// How and why: a JSON object.
+    /// The details, as a JSON object.
     pub detail: String,
 }
 
 impl Draft {
-    /// An entry about `resource`, with no details yet. The action is one of [`ACTIONS`].
+    /// Makes an entry about `resource` without details. The action must be one of [`ACTIONS`].
     pub fn new(actor: Actor, action: &'static str, resource: impl Into<String>) -> Draft {
         debug_assert!(ACTIONS.contains(&action), "{action} is not among the actions");
         Draft { actor, action, resource: resource.into(), detail: "{}".to_owned() }
     }
 
-    /// With one more detail.
+    /// Adds one detail.
     #[must_use]
     pub fn and(mut self, name: &str, value: Value) -> Draft {
         if let Ok(Value::Object(mut details)) = serde_json::from_str(&self.detail) {
@@ -96,7 +96,7 @@ impl Draft {
         self
     }
 
-    /// With details, in the given order; free text is bounded.
+    /// Sets the details, in the given order. Long texts are cut.
     pub fn with<'a>(mut self, details: impl IntoIterator<Item = (&'a str, Value)>) -> Draft {
         let bounded = |value| match value {
             Value::String(text) => Value::String(kept(&text)),
@@ -109,7 +109,7 @@ impl Draft {
     }
 }
 
-/// A hash in the chain.
+/// A BLAKE3 hash.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Hash(pub [u8; 32]);
 
@@ -126,7 +126,7 @@ impl fmt::Debug for Hash {
 }
 
 impl Hash {
-    /// Reads 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Hash> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.is_ascii() {
@@ -139,12 +139,12 @@ impl Hash {
     }
 }
 
-/// The end of the chain: how many entries there are, and the hash that covers all of them.
+/// The end of the chain: the number of entries, and the hash that covers all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// The number of the last entry; 0 if there is none.
+    /// The number of the last entry, or 0 if there is none.
     pub n: i64,
-    /// Its hash; zeros if there is none.
+    /// The hash of the last entry, or zeros if there is none.
     pub hash: Hash,
 }
 
@@ -165,30 +165,30 @@ impl std::str::FromStr for Head {
     }
 }
 
-/// One entry in its place.
+/// One entry of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number, from 1 without gaps.
+    /// The number, from 1 without gaps.
     pub n: i64,
-    /// When.
+    /// When the action happened.
     pub at: Time,
-    /// Who.
+    /// The user who acted.
     pub actor: Actor,
-    /// What.
+    /// The stable name of the action.
     pub action: String,
-    /// To what.
+    /// The resource, item, user or queue of the action.
     pub resource: String,
-    /// How and why: a JSON object.
+    /// The details, as a JSON object.
     pub detail: String,
-    /// Covers this entry and, through the one before, all earlier ones.
+    /// The hash of this entry and of all earlier ones.
     pub hash: Hash,
 }
 
 impl Entry {
-    /// The name of the event that tells about an entry.
+    /// The name of the event that announces an entry.
     pub const EVENT: &str = "audit.recorded";
 
-    /// What the live stream tells about it: what and to whom, not how.
+    /// Returns the event that announces the entry. It omits the details.
     pub fn event(&self) -> Event {
         Event {
             topic: Topic::Audit,
@@ -202,8 +202,8 @@ impl Entry {
         }
     }
 
-    /// The hash that this entry must have behind `before`. Every field with its length, so that no two entries
-    /// can be told as one.
+    /// Computes the hash of this entry after an entry with the hash `before`. Each field is hashed with its length, so
+    /// that two different entries never hash the same bytes.
     fn hash_behind(&self, before: Hash) -> Hash {
         let mut hasher = blake3::Hasher::new();
         hasher
@@ -219,9 +219,9 @@ impl Entry {
     }
 }
 
-/// Gives the drafts their places behind `head`, which was locked, and moves it on.
+/// Appends the drafts after `head` and updates `head`. The store has locked the head.
 pub fn chain(head: &mut Head, at: Time, drafts: Vec<Draft>) -> Vec<Entry> {
-    let place = |draft: Draft| {
+    let append = |draft: Draft| {
         let Draft { actor, action, resource, detail } = draft;
         let mut entry =
             Entry { n: head.n + 1, at, actor, action: action.to_owned(), resource, detail, hash: Hash::default() };
@@ -229,37 +229,37 @@ pub fn chain(head: &mut Head, at: Time, drafts: Vec<Draft>) -> Vec<Entry> {
         *head = Head { n: entry.n, hash: entry.hash };
         entry
     };
-    drafts.into_iter().map(place).collect()
+    drafts.into_iter().map(append).collect()
 }
 
-/// What is wrong with a chain.
+/// The damage that a verification has found in a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// A number is missing, doubled or out of order.
+    /// A number is missing, repeated or out of order.
     #[error("entry {found} stands where entry {expected} belongs")]
     Gap {
-        /// The number that belongs here.
+        /// The expected number.
         expected: i64,
-        /// The number that stands here.
+        /// The number that was found.
         found: i64,
     },
-    /// The hash does not cover what the entry says now.
+    /// The hash of the entry does not match its contents.
     #[error("entry {0} is not what it was when it was written")]
     Altered(i64),
-    /// The chain ends before or behind its recorded head.
+    /// The chain does not end at its recorded head.
     #[error("the chain ends at entry {found}, its head says {expected}")]
     Cut {
-        /// Where the head says it ends.
+        /// The number in the head.
         expected: i64,
-        /// Where it ends.
+        /// The number of the last entry.
         found: i64,
     },
-    /// The entry of a head that was kept elsewhere has another hash now: the chain was rewritten.
+    /// The entry has another hash than in a head that was kept elsewhere, so the chain was rewritten.
     #[error("entry {0} has another hash than the head kept elsewhere; the chain was rewritten")]
     Rewritten(i64),
 }
 
-/// Follows a chain from its beginning.
+/// Verifies a chain, entry by entry from its beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Verifier {
     head: Head,
@@ -267,17 +267,17 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier that also knows a head kept elsewhere.
+    /// Makes a verifier. `kept` is a head that was kept outside the database.
     pub fn against(kept: Option<Head>) -> Verifier {
         Verifier { head: Head::default(), kept }
     }
 
-    /// The last entry that was found good.
+    /// Returns the head up to which the chain is verified.
     pub fn head(&self) -> Head {
         self.head
     }
 
-    /// The next entry in order.
+    /// Verifies the next entry.
     pub fn follow(&mut self, entry: &Entry) -> Result<(), Broken> {
         if entry.n != self.head.n + 1 {
             return Err(Broken::Gap { expected: self.head.n + 1, found: entry.n });
@@ -292,7 +292,7 @@ impl Verifier {
         }
     }
 
-    /// After the last entry: the chain must end at its recorded head, and not before the one kept elsewhere.
+    /// Verifies the end of the chain: it must end at its recorded head, and not before the head kept elsewhere.
     pub fn end(&self, recorded: Head) -> Result<(), Broken> {
         let found = self.head.n;
         match self.kept {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untouched_chain_is_good_from_any_kept_head() {
+    fn unchanged_chain_is_verified_against_any_kept_head() {
         let (head, entries) = written();
         assert_eq!(verify(&entries, head, None), Ok(()));
         let kept = Head { n: entries[2].n, hash: entries[2].hash };
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn every_single_change_of_an_entry_is_noticed() {
+    fn change_of_any_audit_field_is_detected() {
         let (head, good) = written();
         let changes: [fn(&mut Entry); 6] = [
             |entry| entry.at.0 += 1,
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_inserting_swapping_and_cutting_are_noticed() {
+    fn removed_inserted_swapped_and_cut_audit_entries_are_detected() {
         let (head, good) = written();
         let mut entries = good.clone();
         entries.remove(1);
@@ -376,24 +376,24 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_was_rewritten_as_a_whole_is_only_noticed_by_a_head_kept_elsewhere() {
+    fn completely_rewritten_chain_is_detected_only_with_a_kept_head() {
         let (kept, _) = written();
         let mut head = Head::default();
         let drafts = (0..5).map(|_| Draft::new(actor("eva", None), "queue_put", "queue")).collect();
         let entries = chain(&mut head, Time(1), drafts);
-        assert_eq!(verify(&entries, head, None), Ok(()), "consistent in itself");
+        assert_eq!(verify(&entries, head, None), Ok(()), "the rewritten chain is consistent");
         assert_eq!(verify(&entries, head, Some(kept)), Err(Broken::Rewritten(5)));
         assert_eq!(verify(&[], Head::default(), Some(kept)), Err(Broken::Cut { expected: 5, found: 0 }));
     }
 
     #[test]
     #[should_panic(expected = "is not among the actions")]
-    fn an_action_that_nobody_could_choose_or_translate_is_noticed_in_every_test_that_writes_it() {
+    fn draft_with_an_unlisted_action_panics_in_tests() {
         Draft::new(actor("eva", None), "something_new", "queue");
     }
 
     #[test]
-    fn fields_cannot_flow_into_each_other() {
+    fn hash_depends_on_the_boundaries_between_fields() {
         let entry = |action: &str, resource: &str| Entry {
             n: 1,
             at: Time(0),

@@ -1,73 +1,77 @@
-//! How the destination of a queue is doing: whoever is called, by `push` or by `deliver`.
+//! The health of a queue's destination: the endpoint that `push` or `deliver` calls.
 //!
-//! A destination that fails as a whole is left alone, so that nobody's attempts are spent on it, and asked gently
-//! whether it is back. It fails as a whole if [`FAILURES`] calls fail in a row and not all for the same key.
-//! Where nobody was reached, no key can be at fault.
-//! Whoever refuses a message for what it says is alive, and no failure at all: [`Fault`] tells them apart.
+//! A destination is *down* if [`FAILURES`] calls failed in a row and not all of them were for the same key. If no
+//! connection was made, the failure counts against no key, so then one key is enough. While the destination is down, no
+//! item is sent to it, so that no item uses up its attempts. Instead a *probe* is sent from time to time. The first
+//! success ends the outage, and the items that the outage exhausted are revived.
 //!
-//! One key that fails alone is exhausted, and other keys go on being called, because the fault may be the key's. If the
-//! destination had no success since that key's first failed attempt, the key is *stuck*: it is part of an outage all
-//! the same. It is probed, and the first success revives it. If another call succeeded meanwhile, the key stays
+//! A destination that refuses a message because of its contents works, so this is no failure of the destination
+//! ([`Fault`]).
+//!
+//! If only one key fails, the fault may be the key's. Its item becomes exhausted, and other keys are still called. But
+//! if no call has succeeded since the first failed attempt of that key, the key is *stuck*: the destination may be
+//! down, so it is probed, and the first success revives the key. If another call succeeded meanwhile, the key stays
 //! exhausted.
 //!
-//! Pure: times come in, the next state goes out. Nothing that is promised depends on it, only how much is spent on a
-//! destination that is down; so whoever calls may go by what it last saw, and by its own estimate of the time.
+//! No promise of Turno depends on this module: it only limits how many calls a destination receives while it is down.
+//! So a caller may use a slightly old state and its own estimate of the time.
 
 use crate::id::Lane;
 use crate::queue::AttemptError;
 use crate::text::kept;
 use crate::time::{Span, Time};
 
-/// So many failures in a row, without a success between them, over at least two keys or with nobody there.
+/// How many failures in a row, over at least two keys or without any connection, mean that a destination is down.
 pub const FAILURES: u32 = 3;
 
-/// The event that tells how many went round again after an outage.
+/// The event with the number of items that were revived after an outage.
 pub const REVIVED: &str = "destination.revived";
 
-/// The destination of one queue, as all processes see it.
+/// The stored health of one queue's destination. All processes share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// Grows with every change, so that two who change it at once notice.
+    /// Grows with every change, so that concurrent changes are detected.
     pub version: i64,
-    /// Calls that failed in a row; none if the last one succeeded.
+    /// The number of calls that failed in a row. 0 if the last call succeeded.
     pub failures: u32,
-    /// Whose call failed first.
+    /// The key of the first failed call.
     pub first: Lane,
-    /// It cannot be that one's fault alone: somebody else's failed, too, or nobody was reached.
+    /// The failures are not the fault of one key: another key failed, too, or no connection was made.
     pub several: bool,
-    /// When the first of them was handed out.
+    /// When the first failed call was handed out.
     pub began_at: Time,
-    /// Left alone since then.
+    /// Since when the destination is down.
     pub down_at: Option<Time>,
-    /// While it is down: when to ask again.
+    /// When to send the next probe, while the destination is down or a key is stuck.
     pub probe_at: Time,
-    /// What the last failure said.
+    /// The error of the last failure.
     pub error: String,
-    /// It is back, and what was exhausted from here on is yet to be revived.
+    /// Set after an outage until its items are revived: the start of the outage. Items exhausted since then are
+    /// revived.
     pub revive_since: Option<Time>,
-    /// The success that ended the outage: an attempt that was handed out later failed for another reason.
+    /// The success that ended the outage. An attempt that was handed out later failed for another reason.
     pub revive_until: Option<Time>,
-    /// A key has at most one attempt left, and no call has succeeded since its first failed attempt: the time of that
-    /// finding. Noted one attempt early, so that a server that dies during the last attempt leaves the note behind.
+    /// When a key was found stuck: it has at most one attempt left, and no call has succeeded since its first failed
+    /// attempt. Set one attempt early, so that it is stored even if the server crashes during the last attempt.
     pub stuck_at: Option<Time>,
 }
 
-/// Whose fault it is that a call failed, as far as its end tells.
+/// The likely cause of a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The message's: the destination has read it and will not have it. Others may be welcome, so it is alive.
+    /// The message: the destination has read and refused it. The destination works, because it may accept others.
     Message,
-    /// The key's, with which nobody could be called: nothing is known of the destination by it.
+    /// The key: no call could be made for it. This says nothing about the destination.
     Key,
-    /// The destination's, or nobody can tell.
+    /// The destination, or an unknown cause.
     Destination,
-    /// Nobody's who could have answered: no connection came about.
+    /// No connection was made, so the failure counts against no key.
     Unreached,
 }
 
 impl Fault {
-    /// What a refusal's HTTP status tells. Of those that speak about the request, some would be said to anybody: a
-    /// wrong secret or path, a destination that has no time or that somebody else answers for.
+    /// Returns the cause that an HTTP status indicates. Most 4xx statuses refuse this message. Some would refuse every
+    /// message: a wrong secret or path, too many requests, or a wrong host.
     pub fn of_status(status: u16) -> Fault {
         match status {
             401 | 403 | 404 | 407 | 408 | 421 | 425 | 429 => Fault::Destination,
@@ -77,27 +81,28 @@ impl Fault {
     }
 }
 
-/// A call that failed by the destination's fault.
+/// A failed call that counts against the destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Whose: the lane of the key, or of the id where there are no keys.
+    /// The lane of the key, or of the item's id if it has no key.
     pub of: Lane,
-    /// When it was handed out.
+    /// When the item was handed out.
     pub handed_at: Time,
-    /// What went wrong.
+    /// The error.
     pub error: String,
-    /// Nobody answered at that address: no connection came about.
+    /// No connection was made.
     pub unreached: bool,
-    /// Of a key with at most one attempt left: when its first failed attempt was handed out, see [`round_began`].
+    /// Set for a key with at most one attempt left: when its first failed attempt was handed out, see [`round_began`].
     pub round_began: Option<Time>,
 }
 
-/// Returns when the first failed attempt of an item's present round was handed out. A round begins when the item is
-/// new, changed, retried or revived, with attempt 1. `errors` are the item's, oldest first; `attempt` was handed out at
-/// `handed_at` and fails now.
+/// Returns when the first failed attempt of an item's current round was handed out.
+///
+/// A round begins with attempt 1, after the item is enqueued, changed, retried or revived. `errors` are the item's
+/// errors, oldest first. The attempt `attempt` was handed out at `handed_at` and has just failed.
 pub fn round_began(errors: &[AttemptError], attempt: u32, handed_at: Time) -> Time {
     let (mut later, mut began) = (attempt, handed_at);
-    // Attempt 0 is a row that could not be read: nobody was called.
+    // Attempt 0 means that the row could not be read, so no call was made.
     for error in errors.iter().rev().filter(|error| error.attempt > 0) {
         if error.attempt >= later {
             break;
@@ -108,8 +113,8 @@ pub fn round_began(errors: &[AttemptError], attempt: u32, handed_at: Time) -> Ti
 }
 
 impl Destination {
-    /// Nothing is known against it.
-    fn fresh() -> Destination {
+    /// Returns the state of a destination without failures.
+    fn healthy() -> Destination {
         Destination {
             version: 0,
             failures: 0,
@@ -125,25 +130,25 @@ impl Destination {
         }
     }
 
-    /// Left alone until it answers a probe.
+    /// Returns whether the destination is down: it gets only probes until one succeeds.
     pub fn is_down(&self) -> bool {
         self.down_at.is_some()
     }
 
-    /// Asked again and again whether it is back: it is down, or a key is stuck.
+    /// Returns whether the destination is probed: it is down, or a key is stuck.
     pub fn is_probed(&self) -> bool {
         self.is_down() || self.stuck_at.is_some()
     }
 
-    /// Nothing to remember: calls succeed, and nothing waits to be revived.
+    /// Returns whether the destination needs no stored state: calls succeed, and no item waits to be revived.
     pub fn is_well(&self) -> bool {
         self.failures == 0 && self.revive_since.is_none()
     }
 
-    /// After a call that failed. While the destination is probed, every failure moves the next probe.
+    /// Returns the state after a failed call. While the destination is probed, every failure postpones the next probe.
     #[must_use]
     pub fn failed(before: Option<Destination>, failure: &Failure, now: Time, probe: Span) -> Destination {
-        let before = before.unwrap_or_else(Destination::fresh);
+        let before = before.unwrap_or_else(Destination::healthy);
         let first = before.failures == 0;
         let mut after = Destination {
             version: before.version + 1,
@@ -160,7 +165,8 @@ impl Destination {
         if !after.is_down() && after.failures >= FAILURES && after.several {
             after.down_at = Some(now);
         }
-        // A first failed attempt before the first failure of the row: some call has succeeded between the two.
+        // If the round began before the first of these failures, some call has succeeded since, so the key is not
+        // stuck.
         if failure.round_began.is_some_and(|began| began >= after.began_at) {
             after.stuck_at = after.stuck_at.or(Some(now));
         }
@@ -170,13 +176,13 @@ impl Destination {
         after
     }
 
-    /// After a call that succeeded, or was refused for what it carried; nothing if that changes nothing.
+    /// Returns the state after a call that succeeded, or whose message was refused. Returns `None` if nothing changes.
     #[must_use]
     pub fn succeeded(&self, now: Time) -> Option<Destination> {
         (self.failures > 0).then(|| {
             let mut after = Destination { version: self.version + 1, failures: 0, several: false, ..self.clone() };
             if self.is_probed() {
-                // Two outages without a revival between them count as one: its keys are revived together.
+                // Two outages without a revival between them count as one, and their items are revived together.
                 let since = self.revive_since.map_or(self.began_at, |since| since.min(self.began_at));
                 (after.revive_since, after.revive_until) = (Some(since), Some(now));
             }
@@ -185,8 +191,8 @@ impl Destination {
         })
     }
 
-    /// Takes the probe that is due, for whoever stores this first; should nothing come of it, another may be taken
-    /// after `hold`.
+    /// Takes the due probe. The process that stores this state first sends the probe. If its result never arrives,
+    /// another probe is due after `hold`.
     #[must_use]
     pub fn probing(&self, now: Time, hold: Span) -> Option<Destination> {
         (self.is_probed() && self.probe_at <= now).then(|| Destination {
@@ -196,7 +202,7 @@ impl Destination {
         })
     }
 
-    /// Another endpoint has taken its place: it is asked at once.
+    /// Makes a probe due at once, because the endpoint was replaced.
     #[must_use]
     pub fn replaced(&self, now: Time) -> Option<Destination> {
         (self.is_probed() && self.probe_at > now).then(|| Destination {
@@ -206,13 +212,13 @@ impl Destination {
         })
     }
 
-    /// What there is to tell of having become this, for those who watch: a name and a message, if it is news.
+    /// Returns the name and the detail of the event for the change from `before` to this state, if it needs one.
     pub fn news(&self, before: Option<&Destination>) -> Option<(&'static str, Option<String>)> {
-        let before = before.cloned().unwrap_or_else(Destination::fresh);
+        let before = before.cloned().unwrap_or_else(Destination::healthy);
         match (before.is_down(), self.is_down()) {
             (false, true) => Some(("destination.down", Some(self.error.clone()))),
             (true, false) => Some(("destination.recovered", None)),
-            // A failure moves the next probe as well, and counts; another endpoint makes it earlier.
+            // Only `probing` postpones the probe without counting a failure. A replaced endpoint moves it earlier.
             (true, true) if self.failures == before.failures && self.probe_at > before.probe_at => {
                 Some(("destination.probed", None))
             }
@@ -221,7 +227,7 @@ impl Destination {
         }
     }
 
-    /// What was exhausted since then is revived.
+    /// Returns the state after the items exhausted since `since` were revived.
     #[must_use]
     pub fn revived(&self, since: Time) -> Option<Destination> {
         (self.revive_since == Some(since)).then(|| Destination {
@@ -253,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Fails for these keys, a second apart.
+    /// Returns the state after failures of these keys, one second apart.
     fn after(keys: &[i64]) -> Destination {
         let mut seconds = 0;
         let fail = |before, of: &i64| {
@@ -264,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn three_failures_in_a_row_over_two_keys_mean_that_it_is_down() {
+    fn three_failures_in_a_row_over_two_keys_mark_it_as_down() {
         assert!(!after(&[1, 2]).is_down(), "two are not enough");
         let down = after(&[1, 2, 1]);
         assert_eq!((down.down_at, down.probe_at, down.began_at), (Some(at(3)), at(33), at(1)));
@@ -272,26 +278,23 @@ mod tests {
     }
 
     #[test]
-    fn one_key_failing_alone_is_not_an_outage_however_often() {
+    fn failures_of_a_single_key_never_mark_it_as_down() {
         let alone = after(&[7; 100]);
         assert!(!alone.is_down());
-        assert!(
-            Destination::failed(Some(alone), &failure(8, 200), at(200), PROBE).is_down(),
-            "until another fails, too"
-        );
+        assert!(Destination::failed(Some(alone), &failure(8, 200), at(200), PROBE).is_down(), "a second key fails");
     }
 
     #[test]
-    fn where_nobody_is_reached_no_key_is_at_fault() {
+    fn three_failures_without_a_connection_mark_it_as_down_for_one_key() {
         let refused = |seconds| Failure { unreached: true, ..failure(7, seconds) };
         let fail = |before, seconds| Some(Destination::failed(before, &refused(seconds), at(seconds), PROBE));
         let twice = [1, 2].into_iter().fold(None, fail).expect("some");
-        assert!(!twice.is_down(), "it may just be starting");
+        assert!(!twice.is_down(), "two are not enough");
         assert!(Destination::failed(Some(twice), &refused(3), at(3), PROBE).is_down());
     }
 
     #[test]
-    fn a_refusal_of_the_message_shows_a_destination_that_is_alive_and_one_that_anybody_would_get_does_not() {
+    fn http_status_tells_refused_messages_from_failing_destinations() {
         for status in [400, 402, 405, 406, 409, 410, 411, 413, 415, 422, 451, 499] {
             assert_eq!(Fault::of_status(status), Fault::Message, "{status}");
         }
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_between_failures_begins_the_count_anew() {
+    fn success_resets_the_count_of_failures() {
         let well = after(&[1, 2]).succeeded(at(900)).expect("a change");
         assert!(well.is_well());
         let again = Destination::failed(Some(well), &failure(3, 9), at(9), PROBE);
@@ -310,55 +313,55 @@ mod tests {
     }
 
     #[test]
-    fn of_those_who_ask_at_once_one_takes_the_probe_and_its_failure_moves_the_next() {
+    fn due_probe_is_taken_once_and_its_failure_postpones_the_next() {
         let down = after(&[1, 2, 1]);
-        assert_eq!(down.probing(at(32), PROBE), None, "not before its time");
+        assert_eq!(down.probing(at(32), PROBE), None, "not due yet");
         let taken = down.probing(at(33), PROBE).expect("due");
-        assert_eq!(taken.probing(at(34), PROBE), None, "somebody has it");
+        assert_eq!(taken.probing(at(34), PROBE), None, "the probe is already taken");
         let still = Destination::failed(Some(taken), &failure(1, 34), at(35), PROBE);
         assert_eq!((still.probe_at, still.began_at), (at(65), at(1)));
     }
 
     #[test]
-    fn its_recovery_remembers_since_when_items_are_to_be_revived() {
+    fn recovery_keeps_the_start_of_the_outage_for_the_revival() {
         let back = after(&[1, 2, 1]).succeeded(at(900)).expect("a change");
         assert_eq!((back.is_down(), back.is_well(), back.revive_since), (false, false, Some(at(1))));
-        assert_eq!(back.revive_until, Some(at(900)), "what is handed out later fails for another reason");
+        assert_eq!(back.revive_until, Some(at(900)), "later attempts fail for another reason");
         let again = [1, 2, 1]
             .iter()
             .fold(back, |before, of| Destination::failed(Some(before), &failure(*of, 100), at(100), PROBE));
         let back = again.succeeded(at(900)).expect("a change");
-        assert_eq!(back.revive_since, Some(at(1)), "the first outage is not forgotten for the second");
+        assert_eq!(back.revive_since, Some(at(1)), "the start of the first outage stays");
         assert!(back.revived(at(1)).expect("done").is_well());
         assert_eq!(back.revived(at(2)), None, "another revival");
-        assert_eq!(back.succeeded(at(900)), None, "nothing to change");
+        assert_eq!(back.succeeded(at(900)), None, "no failure to reset");
     }
 
     #[test]
-    fn another_endpoint_is_asked_at_once() {
+    fn replaced_endpoint_is_probed_at_once() {
         let down = after(&[1, 2, 1]);
         assert_eq!(down.replaced(at(4)).map(|asked| asked.probe_at), Some(at(4)));
-        assert_eq!(after(&[1]).replaced(at(4)), None, "it is not down");
+        assert_eq!(after(&[1]).replaced(at(4)), None, "the destination is not down");
     }
 
     #[test]
-    fn an_outage_is_told_as_down_probed_recovered_and_revived_and_nothing_else_is() {
-        let told = |after: &Destination, before: &Destination| after.news(Some(before)).map(|(name, _)| name);
+    fn outage_is_announced_as_down_probed_recovered_and_revived() {
+        let event = |after: &Destination, before: &Destination| after.news(Some(before)).map(|(name, _)| name);
         let (twice, down) = (after(&[1, 2]), after(&[1, 2, 1]));
-        assert_eq!(after(&[1]).news(None), None, "one failure is no news");
+        assert_eq!(after(&[1]).news(None), None, "a single failure needs no event");
         assert_eq!(down.news(Some(&twice)), Some(("destination.down", Some("HTTP 503 for 1".to_owned()))));
         let probed = down.probing(at(40), PROBE).expect("due");
-        assert_eq!(told(&probed, &down), Some("destination.probed"));
+        assert_eq!(event(&probed, &down), Some("destination.probed"));
         let still = Destination::failed(Some(probed.clone()), &failure(1, 41), at(41), PROBE);
-        assert_eq!(told(&still, &probed), None, "it is as down as before");
-        assert_eq!(told(&still.replaced(at(42)).expect("earlier"), &still), None);
+        assert_eq!(event(&still, &probed), None, "the destination was down before");
+        assert_eq!(event(&still.replaced(at(42)).expect("earlier"), &still), None);
         let back = still.succeeded(at(900)).expect("a change");
-        assert_eq!(told(&back, &still), Some("destination.recovered"));
-        assert_eq!(told(&back.revived(at(1)).expect("done"), &back), Some("destination.revived"));
-        assert_eq!(told(&twice.succeeded(at(900)).expect("a change"), &twice), None, "it was never down");
+        assert_eq!(event(&back, &still), Some("destination.recovered"));
+        assert_eq!(event(&back.revived(at(1)).expect("done"), &back), Some("destination.revived"));
+        assert_eq!(event(&twice.succeeded(at(900)).expect("a change"), &twice), None, "the destination was never down");
     }
 
-    /// The failures of one key with this many attempts, each handed out at its time.
+    /// Returns the state after one key used up its attempts, each handed out at one of `times`.
     fn alone(of: i64, times: &[i64], before: Option<Destination>) -> Destination {
         let began = Some(at(times[0]));
         let fail = |before, (n, seconds): (usize, &i64)| {
@@ -370,27 +373,27 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_runs_out_while_nobody_is_answered_is_probed_and_the_first_success_revives_it() {
-        assert_eq!(alone(7, &[1, 2, 4], None).stuck_at, Some(at(3)), "noted with one attempt left");
+    fn stuck_key_is_probed_and_the_first_success_revives_it() {
+        assert_eq!(alone(7, &[1, 2, 4], None).stuck_at, Some(at(3)), "set with one attempt left");
         let stuck = alone(7, &[1, 2, 4, 8, 16], None);
         assert_eq!((stuck.is_down(), stuck.is_probed(), stuck.probe_at), (false, true, at(47)));
-        assert_eq!(stuck.probing(at(46), PROBE), None, "not before its time");
+        assert_eq!(stuck.probing(at(46), PROBE), None, "not due yet");
         let still = Destination::failed(stuck.probing(at(47), PROBE), &failure(7, 47), at(48), PROBE);
         assert_eq!((still.is_down(), still.probe_at), (false, at(78)));
         assert_eq!(
             still.replaced(at(50)).map(|asked| asked.probe_at),
             Some(at(50)),
-            "another endpoint is asked at once"
+            "a replaced endpoint is probed at once"
         );
         let back = still.succeeded(at(60)).expect("a change");
         assert_eq!((back.is_probed(), back.revive_since, back.revive_until), (false, Some(at(1)), Some(at(60))));
     }
 
     #[test]
-    fn a_key_that_runs_out_while_others_succeed_is_not_probed() {
+    fn exhausted_key_is_not_probed_if_another_call_succeeded() {
         let before = after(&[7]).succeeded(at(3)).expect("a change");
-        assert_eq!(before.revive_since, None, "nothing ran out");
-        // The first failed attempt was before the success; the others follow it.
+        assert_eq!(before.revive_since, None, "no key was stuck");
+        // The key's first failed attempt was before the success, the others after it.
         let rest = [4, 8, 16].into_iter().fold(before, |before, seconds| {
             let failure = Failure { round_began: Some(at(1)), ..failure(7, seconds) };
             Destination::failed(Some(before), &failure, at(seconds + 1), PROBE)
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_begins_with_its_first_failed_attempt_and_an_earlier_round_does_not_count() {
+    fn round_begins_with_its_first_failed_attempt_and_ignores_earlier_rounds() {
         let error = |attempt: u32, seconds: i64| AttemptError {
             seq: crate::id::Seq(1),
             attempt,
@@ -414,7 +417,7 @@ mod tests {
         };
         assert_eq!(round_began(&[], 1, at(9)), at(9), "its only attempt");
         let rounds = [error(1, 1), error(2, 2), error(3, 3), error(1, 20), error(0, 25), error(2, 30)];
-        assert_eq!(round_began(&rounds, 3, at(40)), at(21), "the end, where the hand-out is not known");
+        assert_eq!(round_began(&rounds, 3, at(40)), at(21), "the time of the error, if the hand-out is unknown");
         assert_eq!(round_began(&rounds[..3], 1, at(9)), at(9), "revived, and failed again");
         assert_eq!(round_began(&rounds[..2], 3, at(9)), at(1));
     }

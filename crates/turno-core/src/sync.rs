@@ -1,12 +1,17 @@
-//! Synchronisation: a table whose changes are carried elsewhere, as a description.
+//! Synchronisation: sources, which are application tables whose changes are sent to a destination.
 //!
-//! It is *level-triggered*. A change of the table only marks keys; what is sent for a key is decided from the table
-//! when the event is handed out: a row that speaks for it (current and taking part) is sent, and where there is none
-//! the key is deactivated, unless its row has only left and that is to be ignored. So neither the order inside a
-//! transaction nor a row that never spoke for its key can give a wrong last word. Which keys a change marks is said by
-//! [`Source`]'s fields and carried out by the trigger, which a store writes.
+//! A [`Source`] describes the table, its key, the columns to send, and the conditions. A trigger on the table marks the
+//! keys that may have changed, and the marks become items of a sync queue. A mark contains no data: when a worker
+//! receives the item, the engine reads the table and decides what to send for the key ([`Source::say`]).
 //!
-//! Left out on purpose: SQL (a store's), and where changes are sent (the server's).
+//! - If a row is current and takes part, it is sent as an update.
+//! - If there is no such row, the key is deactivated.
+//! - If the key's current row has only stopped taking part, [`OnLeave`] says whether the key is deactivated.
+//!
+//! So the destination always gets the newest state. Neither the order of changes within a transaction nor a row that
+//! was never current can lead to a wrong final state.
+//!
+//! This module contains neither SQL (the store generates the trigger) nor the sending (the server does that).
 
 mod compare;
 mod quote;
@@ -23,14 +28,14 @@ use std::fmt;
 /// A table or a view.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Relation {
-    /// Its schema, if one was named.
+    /// The schema, if one was given.
     pub schema: Option<String>,
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
 impl Relation {
-    /// Reads `NAME` or `SCHEMA.NAME`, without quotes.
+    /// Parses `NAME` or `SCHEMA.NAME`, without quotes.
     pub fn of(text: &str) -> Relation {
         match text.split_once('.') {
             Some((schema, name)) => Relation { schema: Some(schema.to_owned()), name: name.to_owned() },
@@ -38,18 +43,18 @@ impl Relation {
         }
     }
 
-    /// The schema it is in. Where none was named it is `public`: whoever installs must not decide it by a setting of
-    /// their session.
+    /// Returns the schema, by default `public`. The search path is not used, because it depends on the session that
+    /// installs the source.
     pub fn schema(&self) -> &str {
         self.schema.as_deref().unwrap_or("public")
     }
 
-    /// As people write it.
+    /// Renders the name for people, without quotes.
     pub fn shown(&self) -> String {
         self.schema.as_ref().map_or_else(|| self.name.clone(), |schema| format!("{schema}.{}", self.name))
     }
 
-    /// As it is written in a statement.
+    /// Renders the quoted name for a statement.
     pub fn quoted(&self) -> Result<String, BadIdent> {
         Ok(format!("{}.{}", quote_ident(self.schema())?, quote_ident(&self.name)?))
     }
@@ -61,28 +66,28 @@ impl fmt::Display for Relation {
     }
 }
 
-/// What happens when a row stops meeting `enqueue_when`.
+/// The effect of a row that stops taking part, that is, stops meeting `enqueue_when`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLeave {
-    /// Nothing; it is counted and shown.
+    /// Nothing is sent. The row is counted and shown.
     Ignore,
-    /// Its key is marked, and so deactivated at the destination.
+    /// The key is marked, and deactivated at the destination.
     Deactivate,
 }
 
-/// What a destination is to be told of a key.
+/// What to send to the destination for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Say {
-    /// This row speaks for it and takes part: its columns, as JSON.
+    /// An update with the columns of the key's row, as JSON.
     Update(String),
-    /// Nobody speaks for it.
+    /// A deactivation, because the key has no current row that takes part.
     Deactivate,
-    /// Its row does not take part any more, and the destination is not to hear of that.
+    /// Nothing, because the key's row has stopped taking part and the source ignores that.
     Nothing,
 }
 
 impl Say {
-    /// What is sent of the row, if one is.
+    /// Returns the data of an update.
     pub fn into_data(self) -> Option<String> {
         match self {
             Say::Update(data) => Some(data),
@@ -91,69 +96,69 @@ impl Say {
     }
 }
 
-/// The action of an event that ended with nothing to be told.
+/// The action of an item for which nothing was sent.
 pub const NOTHING: &str = "nothing_to_do";
 
-/// A table whose changes are carried elsewhere.
+/// An application's table whose changes are sent to a destination.
 ///
-/// A row *speaks* for its key if it meets `current_when`, and it *takes part* if it meets `enqueue_when`; what is
-/// unknown (null) counts as no. A change marks
+/// A row is *current* if it meets `current_when`, and it *takes part* if it meets `enqueue_when`. A condition that is
+/// null counts as not met. A change of a row marks
 ///
-/// - the old row's key, if that row spoke and took part, and it was deleted, has another key now, does not speak any
-///   more, or, with [`OnLeave::Deactivate`], does not take part any more;
-/// - the old row's key, if that row spoke without taking part, it was deleted, has another key now or does not speak
-///   any more, and the destination was last told that the key is active, or is being told something;
-/// - the new row's key, if that row speaks and takes part, and it is new, a watched column is really another one, or it
-///   did not speak or take part before.
+/// - the key of the old row, if that row was current and took part, and it was deleted, got another key, is not current
+///   any more, or, with [`OnLeave::Deactivate`], does not take part any more;
+/// - the key of the old row, if that row was current without taking part, it was deleted, got another key or is not
+///   current any more, and the key is active at the destination or has an item under way;
+/// - the key of the new row, if that row is current and takes part, and the row is new, the value of a watched column
+///   changed, or the row was not current or did not take part before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What people call it.
+    /// The name of the source.
     pub name: String,
-    /// The queue that carries its changes.
+    /// The sync queue for its changes.
     pub queue: QueueName,
     /// The table.
     pub table: Relation,
-    /// The column that names what is synchronised.
+    /// The column with the key.
     pub key: String,
-    /// The columns whose change matters.
+    /// The columns whose changes mark the key.
     pub watch: Vec<String>,
-    /// Which row speaks for its key; nothing if every row does.
+    /// The condition of current rows, as SQL. `None` if every row is current.
     pub current_when: Option<String>,
-    /// Which rows take part; nothing if all do.
+    /// The condition of rows that take part, as SQL. `None` if every row takes part.
     pub enqueue_when: Option<String>,
-    /// What happens when a row stops taking part.
+    /// The effect of a row that stops taking part.
     pub on_leave: OnLeave,
-    /// Whether a unique index allows one current row per key.
+    /// Install a unique index that allows one current row per key.
     pub one_current_per_key: bool,
-    /// The trigger's name.
+    /// The name of the trigger.
     pub trigger: String,
-    /// The view that shows the queue to people of the database.
+    /// The view that shows the queue to users of the database.
     pub view: Option<Relation>,
-    /// What the destination calls an update.
+    /// The destination's name for an update.
     pub update: String,
-    /// What the destination calls a deactivation.
+    /// The destination's name for a deactivation.
     pub deactivate: String,
     /// The columns that are sent.
     pub payload: Vec<String>,
 }
 
 impl Source {
-    /// The name of the trigger's function, in the engine's schema.
+    /// Returns the name of the trigger's function in the engine's schema.
     pub fn function(&self) -> String {
         fitting("sync_", &self.name, "")
     }
 
-    /// The name of the trigger for TRUNCATE, which cannot be the one for rows.
+    /// Returns the name of the trigger for TRUNCATE. The trigger for rows cannot handle TRUNCATE.
     pub fn truncate_trigger(&self) -> String {
         fitting("", &self.trigger, "_truncate")
     }
 
-    /// The name of the index that allows one current row per key.
+    /// Returns the name of the index that allows one current row per key.
     pub fn index(&self) -> String {
         fitting("turno_", &self.name, "_one_current")
     }
 
-    /// All columns that must exist, each once.
+    /// Returns all columns that must exist, each once.
     pub fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = vec![&self.key];
         for column in self.watch.iter().chain(&self.payload) {
@@ -164,8 +169,8 @@ impl Source {
         columns
     }
 
-    /// What is to be told of a key: `row` speaks for it and takes part; or one has `left`, which speaks and does not.
-    /// Who left is deactivated only where that is wished: the row is neither gone nor without its current one.
+    /// Decides what to send for a key. `row` is the data of its current row that takes part. `left` means that a
+    /// current row exists but does not take part.
     pub fn say(&self, row: Option<String>, left: bool) -> Say {
         match row {
             Some(row) => Say::Update(row),
@@ -174,13 +179,13 @@ impl Source {
         }
     }
 
-    /// What the destination is told to do: a row that speaks for the key is sent, otherwise it is deactivated.
+    /// Returns the destination's name for the action: an update if the key has a row, otherwise a deactivation.
     pub fn action(&self, row_exists: bool) -> &str {
         if row_exists { &self.update } else { &self.deactivate }
     }
 }
 
-/// What two deliveries of the same data have in common, and different data do not.
+/// Hashes the data of an update, to compare it with the last delivery.
 pub fn digest(data: &str) -> [u8; 32] {
     *blake3::hash(data.as_bytes()).as_bytes()
 }
@@ -195,19 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn a_relation_without_a_schema_is_in_public() {
+    fn relation_without_a_schema_is_in_public() {
         assert_eq!(Relation::of("t").quoted(), Ok("\"public\".\"t\"".to_owned()));
         assert_eq!(Relation::of("a.t").quoted(), Ok("\"a\".\"t\"".to_owned()));
         assert_eq!((Relation::of("t").shown(), Relation::of("a.t").shown()), ("t".to_owned(), "a.t".to_owned()));
     }
 
     #[test]
-    fn every_name_that_is_made_fits_and_stays_apart_from_others() {
+    fn generated_names_fit_and_differ() {
         let long = |last: &str| Source { name: format!("{}{last}", "ñ".repeat(99)), ..source() };
         for made in [Source::function, Source::index] {
             let (one, other) = (made(&long("a")), made(&long("b")));
             assert!(one.len() <= IDENT_MAX && other.len() <= IDENT_MAX, "{one}");
-            assert_ne!(one, other, "what differs behind the cut stays apart");
+            assert_ne!(one, other, "names that differ only after the cut get different hashes");
         }
         assert_eq!(source().function(), "sync_usuarios");
         let trigger = "t".repeat(IDENT_MAX);
@@ -222,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn who_left_is_deactivated_only_where_that_is_wished_and_who_is_gone_always() {
+    fn row_that_left_is_deactivated_only_if_configured_and_a_deleted_row_always() {
         let say = |on_leave, row: Option<&str>, left| Source { on_leave, ..source() }.say(row.map(str::to_owned), left);
-        assert_eq!(say(OnLeave::Ignore, Some("{}"), true), Say::Update("{}".to_owned()), "another row speaks");
+        assert_eq!(say(OnLeave::Ignore, Some("{}"), true), Say::Update("{}".to_owned()), "another row is current");
         assert_eq!(say(OnLeave::Ignore, None, true), Say::Nothing);
         assert_eq!(say(OnLeave::Deactivate, None, true), Say::Deactivate);
         assert_eq!(say(OnLeave::Ignore, None, false), Say::Deactivate);

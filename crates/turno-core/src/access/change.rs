@@ -1,4 +1,7 @@
-//! Changes of access: who may make them, and which would lock everybody out.
+//! Decides changes of access: people, tokens, sessions and links.
+//!
+//! Two rules protect access. A principal cannot grant permissions that it does not hold, and the last administrator
+//! cannot be demoted, disabled or removed.
 
 use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Token};
 use crate::audit::{Actor, Draft, Hash};
@@ -8,167 +11,168 @@ use crate::text::kept;
 use crate::time::{Span, Time};
 use serde_json::Value;
 
-/// A wish to change who may do what.
+/// A command that changes access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Somebody new.
+    /// Add a person.
     AddPerson {
-        /// Their id.
+        /// The id.
         id: UserId,
-        /// How people call them.
+        /// The display name.
         name: String,
-        /// What they are.
+        /// The role.
         role: Role,
-        /// The hash of their password, if they get one.
+        /// The hash of the password, if the person gets one.
         password: Option<String>,
     },
-    /// Another name, role or password, or locked out or in again; what is not given stays.
+    /// Change the name, role, password or disabled flag of a person. A field that is `None` stays as it is.
     ChangePerson {
-        /// Who.
+        /// The person.
         id: UserId,
-        /// How people call them.
+        /// The new display name.
         name: Option<String>,
-        /// What they are.
+        /// The new role.
         role: Option<Role>,
-        /// Locked out, or not any more.
+        /// Disable the account, or enable it again.
         disabled: Option<bool>,
         /// The hash of a new password.
         password: Option<String>,
-        /// The console's session that stays if the password changes: the one in which that is done.
+        /// The console session that survives a new password: the one in which the password is changed.
         spare: Option<String>,
     },
-    /// They leave, with all their tokens.
+    /// Remove a person and all their tokens.
     RemovePerson {
-        /// Who.
+        /// The person.
         id: UserId,
     },
-    /// A token whose secret was made by the caller and is never stored.
+    /// Create a token. The caller has generated the secret.
     CreateToken(Token),
-    /// A session for an application's own user.
+    /// Make a session for an application's own user.
     MintSession {
-        /// The token to be; its scope is filled in if nothing was asked for.
+        /// The new token. Without a scope it gets the default permissions of a session.
         token: Token,
-        /// How long it lives.
+        /// How long the session lives.
         ttl: Span,
     },
-    /// A token is dead from now on, with the sessions made by it.
+    /// Revoke a token and the sessions that it made.
     RevokeToken {
-        /// Which.
+        /// The id of the token.
         id: String,
     },
-    /// Somebody has signed in, which the caller has made sure of.
+    /// Open a console session. The caller has checked the person's password or link.
     OpenSession {
-        /// The token to be.
+        /// The new token.
         token: Token,
-        /// How long it lives.
+        /// How long the session lives.
         ttl: Span,
     },
-    /// A link that lets somebody in once.
+    /// Make a link that can be used once.
     MakeLink {
-        /// The link to be.
+        /// The new link.
         link: Link,
-        /// How long it lives.
+        /// How long the link lives.
         ttl: Span,
     },
-    /// Somebody came with a link: from now on it is worth nothing.
+    /// Use a link, so that it cannot be used again.
     RedeemLink(Link),
 }
 
-/// What the store read, with all of access locked against other changes.
+/// The rows that the store read, with access locked against other changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// The person that the change is about.
     pub person: Option<Person>,
     /// The token that the change is about.
     pub token: Option<Token>,
-    /// How many administrators can sign in.
+    /// The number of administrators who are not disabled.
     pub admins: i64,
-    /// How many tokens that person has.
+    /// The number of the person's tokens.
     pub tokens: i64,
-    /// The console's sessions of that person, oldest first.
+    /// The ids of the person's console sessions, oldest first.
     pub consoles: Vec<String>,
     /// The link that the change is about.
     pub link: Option<Link>,
 }
 
-/// What is written.
+/// The decision about a change: what the store must write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// The person as they are now.
+    /// The person to write.
     pub person: Option<Person>,
-    /// A person who is gone, with their tokens.
+    /// The person to remove, with all their tokens.
     pub removed: Option<UserId>,
     /// The new token.
     pub token: Option<Token>,
-    /// Tokens that are dead, with the sessions made by them.
+    /// The tokens to revoke, with the sessions that they made.
     pub revoked: Vec<String>,
     /// The new link.
     pub link: Option<Link>,
     /// The link that was used.
     pub spent: Option<Hash>,
-    /// A person whose links are worth nothing any more.
+    /// The person whose links are removed.
     pub unlinked: Option<UserId>,
-    /// Something was taken away: what others remember about access is void.
+    /// The epoch must grow, because cached principals are no longer correct.
     pub raises_epoch: bool,
-    /// The entry of the audit.
+    /// The audit entry.
     pub audit: Draft,
 }
 
-/// Why not.
+/// The reason why a change is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeRefused {
-    /// The caller may not.
+    /// The caller lacks a permission.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// Nobody grants more than they hold.
+    /// The caller does not hold this permission, so the caller cannot grant it.
     #[error("you do not hold {0} yourself, so you cannot grant or take it; ask somebody who does")]
     MoreThanHeld(Permission),
-    /// It would leave nobody who can let others in.
+    /// The change would leave no administrator.
     #[error("{0} is the last administrator; make somebody else administrator first")]
     LastAdmin(UserId),
-    /// A link for the first administrator was asked for, and there is an administrator.
+    /// A setup link was requested, but there is already an administrator.
     #[error("there is an administrator already; ask them, or make a link to sign in as somebody")]
     HasAdmin,
-    /// There is such a person already.
+    /// The person already exists.
     #[error("{0} exists already; change them, or choose another id")]
     Exists(UserId),
-    /// There is no such person or token.
+    /// There is no such person, token or link.
     #[error("{0} is not known")]
     Unknown(String),
-    /// A bound or a rule of form.
+    /// The input is invalid, or the caller's token is too restricted.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// Decides a change that `by` asks for; nobody means the program that embeds Turno, or its command line.
-pub fn change(by: Option<&Principal>, wish: &Change, view: View, now: Time) -> Result<Changed, ChangeRefused> {
-    let work = Work { by, now };
-    match wish {
-        Change::AddPerson { id, name, role, password } => work.add(id, name, *role, password.as_deref(), view),
-        Change::ChangePerson { id, .. } => work.change(id, wish, view),
-        Change::RemovePerson { id } => work.remove(id, view),
-        Change::CreateToken(token) => work.create_token(token, view),
-        Change::MintSession { token, ttl } => work.mint(token, *ttl, view),
-        Change::RevokeToken { id } => work.revoke(id, view),
-        Change::OpenSession { token, ttl } => work.open_session(token, *ttl, view),
-        Change::MakeLink { link, ttl } => work.make_link(link, *ttl, view),
-        Change::RedeemLink(link) => work.redeem_link(link, view),
+/// Decides a change that `by` asks for. `None` is the program that embeds Turno, or its command line.
+pub fn change(by: Option<&Principal>, command: &Change, view: View, now: Time) -> Result<Changed, ChangeRefused> {
+    let context = ChangeContext { by, now };
+    match command {
+        Change::AddPerson { id, name, role, password } => context.add(id, name, *role, password.as_deref(), view),
+        Change::ChangePerson { id, .. } => context.change(id, command, view),
+        Change::RemovePerson { id } => context.remove(id, view),
+        Change::CreateToken(token) => context.create_token(token, view),
+        Change::MintSession { token, ttl } => context.mint(token, *ttl, view),
+        Change::RevokeToken { id } => context.revoke(id, view),
+        Change::OpenSession { token, ttl } => context.open_session(token, *ttl, view),
+        Change::MakeLink { link, ttl } => context.make_link(link, *ttl, view),
+        Change::RedeemLink(link) => context.redeem_link(link, view),
     }
 }
 
-pub(super) struct Work<'a> {
+/// The caller and the time of a change.
+pub(super) struct ChangeContext<'a> {
     pub(super) by: Option<&'a Principal>,
     pub(super) now: Time,
 }
 
-impl Work<'_> {
+impl ChangeContext<'_> {
     fn require(&self, permission: Permission) -> Result<(), ChangeRefused> {
         Ok(self.by.map_or(Ok(()), |by| by.require(permission))?)
     }
 
-    /// People are managed with the permission, and by nobody who is confined to some resources: they could let others,
-    /// or themselves, out.
-    fn manages(&self) -> Result<(), ChangeRefused> {
+    /// Refuses a caller who may not manage people. This includes a token that is limited to some resources: it could
+    /// make an account without that limit.
+    fn require_managing(&self) -> Result<(), ChangeRefused> {
         self.require(Permission::UsersManage)?;
         if self.by.is_some_and(|by| !by.resources.is_empty()) {
             return Err(ChangeRefused::Invalid("a token for some resources cannot manage people".to_owned()));
@@ -176,12 +180,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Themselves, and not somebody who speaks for them.
-    fn is(&self, user: &UserId) -> bool {
+    /// Returns whether the caller is this user, and does not act on behalf of the user.
+    fn is_self(&self, user: &UserId) -> bool {
         self.by.is_some_and(|by| by.user == *user && by.via.is_none())
     }
 
-    fn holds(&self, permissions: Permissions) -> Result<(), ChangeRefused> {
+    fn require_held(&self, permissions: Permissions) -> Result<(), ChangeRefused> {
         let beyond = self.by.and_then(|by| permissions.beyond(by.permissions));
         beyond.map_or(Ok(()), |permission| Err(ChangeRefused::MoreThanHeld(permission)))
     }
@@ -198,8 +202,8 @@ impl Work<'_> {
         password: Option<&str>,
         view: View,
     ) -> Result<Changed, ChangeRefused> {
-        self.manages()?;
-        self.holds(role.permissions())?;
+        self.require_managing()?;
+        self.require_held(role.permissions())?;
         if view.person.is_some() {
             return Err(ChangeRefused::Exists(id.clone()));
         }
@@ -212,20 +216,20 @@ impl Work<'_> {
             created_at: self.now,
         };
         let audit = self.entry("user_add", id.to_string()).with([("role", Value::from(role.as_str()))]);
-        Ok(Changed { person: Some(person), ..nothing(audit) })
+        Ok(Changed { person: Some(person), ..only_audit(audit) })
     }
 
-    fn change(&self, id: &UserId, wish: &Change, view: View) -> Result<Changed, ChangeRefused> {
-        let Change::ChangePerson { name, role, disabled, password, spare, .. } = wish else {
+    fn change(&self, id: &UserId, command: &Change, view: View) -> Result<Changed, ChangeRefused> {
+        let Change::ChangePerson { name, role, disabled, password, spare, .. } = command else {
             return Err(ChangeRefused::Unknown(id.to_string()));
         };
-        let myself = self.is(id);
+        let myself = self.is_self(id);
         if !myself || role.is_some() || disabled.is_some() {
-            self.manages()?;
+            self.require_managing()?;
         }
         let before = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
         if myself && !self.by.is_some_and(|by| by.is_whole(before.role)) {
-            // Whoever has found a token that may next to nothing must not become its owner by it.
+            // Otherwise a stolen token with few permissions would be enough to take over its owner's account.
             return Err(ChangeRefused::Invalid("only a full token of your own can change your account".to_owned()));
         }
         let after = Person {
@@ -236,15 +240,15 @@ impl Work<'_> {
             ..before.clone()
         };
         if !myself || after.role != before.role {
-            // Whoever could reset the password of an administrator could become one.
-            self.holds(before.role.permissions())?;
-            self.holds(after.role.permissions())?;
+            // The old role is checked, too, because resetting an administrator's password is a way to become one.
+            self.require_held(before.role.permissions())?;
+            self.require_held(after.role.permissions())?;
         }
         let admin = |person: &Person| person.role == Role::Admin && !person.disabled;
         if admin(&before) && !admin(&after) && view.admins <= 1 {
             return Err(ChangeRefused::LastAdmin(id.clone()));
         }
-        // Whoever had got in with the old password, or is locked out, is out everywhere.
+        // A new password ends the other console sessions. Disabling the account ends all of them.
         let out = after.disabled && !before.disabled;
         let ends = |id: &String| out || (password.is_some() && spare.as_ref() != Some(id));
         let revoked: Vec<String> = view.consoles.into_iter().filter(ends).collect();
@@ -256,29 +260,29 @@ impl Work<'_> {
             ("disabled", Value::from(after.disabled)),
             ("password_changed", Value::from(password.is_some())),
         ]);
-        Ok(Changed { person: Some(after), revoked, unlinked, raises_epoch, ..nothing(audit) })
+        Ok(Changed { person: Some(after), revoked, unlinked, raises_epoch, ..only_audit(audit) })
     }
 
     fn remove(&self, id: &UserId, view: View) -> Result<Changed, ChangeRefused> {
-        self.manages()?;
+        self.require_managing()?;
         let person = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
-        self.holds(person.role.permissions())?;
+        self.require_held(person.role.permissions())?;
         if person.role == Role::Admin && !person.disabled && view.admins <= 1 {
             return Err(ChangeRefused::LastAdmin(id.clone()));
         }
         let audit = self.entry("user_remove", id.to_string()).with([("role", Value::from(person.role.as_str()))]);
-        Ok(Changed { removed: Some(id.clone()), unlinked: Some(id.clone()), raises_epoch: true, ..nothing(audit) })
+        Ok(Changed { removed: Some(id.clone()), unlinked: Some(id.clone()), raises_epoch: true, ..only_audit(audit) })
     }
 
     fn create_token(&self, token: &Token, view: View) -> Result<Changed, ChangeRefused> {
         let owner = view.person.ok_or_else(|| ChangeRefused::Unknown(token.user.to_string()))?;
-        let own = self.is(&token.user);
+        let own = self.is_self(&token.user);
         if !own {
-            self.manages()?;
+            self.require_managing()?;
         }
         let may = owner.role.permissions();
         if let Some(by) = self.by.filter(|by| own && !by.is_whole(owner.role)) {
-            within(by, token)?;
+            check_no_wider(by, token)?;
         }
         if let Some(permission) = token.scope.and_then(|scope| scope.beyond(may)) {
             let role = owner.role.as_str();
@@ -287,7 +291,7 @@ impl Work<'_> {
                 owner.id
             )));
         }
-        self.holds(token.scope.unwrap_or(may))?;
+        self.require_held(token.scope.unwrap_or(may))?;
         if token.expires_at.is_some_and(|at| at <= self.now) {
             return Err(ChangeRefused::Invalid(
                 "the token would have expired already; give it a later time".to_owned(),
@@ -302,7 +306,7 @@ impl Work<'_> {
         let (created_at, created_by) = (self.now, self.creator());
         let token = Token { parent: None, console: false, created_at, created_by, ..token.clone() };
         let audit = self.token_entry("token_create", &token);
-        Ok(Changed { token: Some(token), ..nothing(audit) })
+        Ok(Changed { token: Some(token), ..only_audit(audit) })
     }
 
     fn mint(&self, token: &Token, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
@@ -318,13 +322,13 @@ impl Work<'_> {
         if let Some(permission) = scope.iter().find(|one| NOT_FOR_SESSIONS.contains(one)) {
             return Err(ChangeRefused::Invalid(format!("a session cannot hold {permission}; use a token of its own")));
         }
-        // Somebody whom Turno knows gets no more than they have.
+        // The session of a stored person has at most the permissions of the person.
         let scope = view.person.as_ref().map_or(scope, |person| scope.and(person.role.permissions()));
         if let Some(permission) = self.by.and_then(|by| scope.beyond(by.mintable())) {
             return Err(ChangeRefused::MoreThanHeld(permission));
         }
         if let Some(by) = self.by {
-            reaches_no_further(by, token)?;
+            check_resources(by, token)?;
         }
         let until = self.now + ttl;
         let until = self.by.and_then(|by| by.expires_at).map_or(until, |at| at.min(until));
@@ -341,20 +345,20 @@ impl Work<'_> {
             ..token.clone()
         };
         let audit = self.token_entry("session_mint", &token);
-        Ok(Changed { token: Some(token), ..nothing(audit) })
+        Ok(Changed { token: Some(token), ..only_audit(audit) })
     }
 
     fn revoke(&self, id: &str, view: View) -> Result<Changed, ChangeRefused> {
         let token = view.token.ok_or_else(|| ChangeRefused::Unknown(format!("token {id}")))?;
-        // A session may end itself.
+        // A token may always revoke itself.
         let itself = self.by.is_some_and(|by| by.token == token.id);
-        if !self.is(&token.user) && !itself {
-            self.manages()?;
+        if !self.is_self(&token.user) && !itself {
+            self.require_managing()?;
         }
         let audit = self.token_entry("token_revoke", &token);
-        // Whoever ends the session in which they speak has signed out.
+        // A console session that revokes itself is a sign-out.
         let audit = if itself && token.console { audit.and("signed_out", Value::from(true)) } else { audit };
-        Ok(Changed { revoked: vec![id.to_owned()], raises_epoch: true, ..nothing(audit) })
+        Ok(Changed { revoked: vec![id.to_owned()], raises_epoch: true, ..only_audit(audit) })
     }
 
     fn creator(&self) -> UserId {
@@ -371,13 +375,14 @@ impl Work<'_> {
     }
 }
 
-/// What a short-lived token for somebody else's user must not be able to do: go on for ever by making the next one, or
-/// manage people.
+/// Permissions that a session cannot have: it must not make the next session, because then it would never end, and it
+/// must not manage people.
 const NOT_FOR_SESSIONS: [Permission; 2] = [Permission::SessionsMint, Permission::UsersManage];
 
-/// Who is not whole makes nothing wider or longer-lived than themselves.
-fn within(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
-    reaches_no_further(by, token)?;
+/// Refuses a restricted token that makes a token with more resources or a later expiry, or a machine's that makes a
+/// person's.
+fn check_no_wider(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
+    check_resources(by, token)?;
     let outlives = by.expires_at.is_some_and(|at| token.expires_at.is_none_or(|until| until > at));
     if outlives || (by.machine && !token.machine) {
         return Err(ChangeRefused::Invalid(
@@ -387,8 +392,8 @@ fn within(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
     Ok(())
 }
 
-/// Who is confined to some resources cannot let others out of them.
-fn reaches_no_further(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
+/// Refuses a token that is limited to some resources and makes one without the same limit.
+fn check_resources(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
     let inside = |resource: &String| by.resources.iter().any(|prefix| resource.starts_with(prefix.as_str()));
     if by.resources.is_empty() || (!token.resources.is_empty() && token.resources.iter().all(inside)) {
         return Ok(());
@@ -396,7 +401,8 @@ fn reaches_no_further(by: &Principal, token: &Token) -> Result<(), ChangeRefused
     Err(ChangeRefused::Invalid("a token cannot reach further than the one that makes it".to_owned()))
 }
 
-pub(super) fn nothing(audit: Draft) -> Changed {
+/// Returns a decision that writes only the audit entry.
+pub(super) fn only_audit(audit: Draft) -> Changed {
     Changed {
         person: None,
         removed: None,

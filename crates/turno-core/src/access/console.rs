@@ -1,9 +1,9 @@
-//! Signing in: sessions of the console, and links that let somebody in once.
+//! Signing in: console sessions, and links that a person can use once.
 //!
-//! Both are made by the program that embeds Turno, after it has made sure of who it is: nobody who is signed in can
-//! make them. Deliberately not here: passwords, cookies, and how often somebody may try.
+//! Only the program that embeds Turno can make them, after it has checked who the person is. A request with a token
+//! cannot. This module does not handle passwords, cookies or limits on sign-in attempts.
 
-use super::change::{Change, ChangeRefused, Changed, View, Work, nothing};
+use super::change::{Change, ChangeContext, ChangeRefused, Changed, View, only_audit};
 use super::{Denied, Person, Token};
 use crate::audit::{Actor, Draft, Hash};
 use crate::id::UserId;
@@ -11,7 +11,7 @@ use crate::limits::{CONSOLE_TTL_MAX, CONSOLES_MAX, LINK_TTL_MAX};
 use crate::time::{Span, Time};
 use serde_json::Value;
 
-/// What a link lets somebody do, once.
+/// The purpose of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkFor {
     /// Become the first administrator.
@@ -21,7 +21,7 @@ pub enum LinkFor {
 }
 
 impl LinkFor {
-    /// As whom, if there is somebody yet.
+    /// Returns the person, unless the link is for the setup.
     pub fn user(&self) -> Option<&UserId> {
         match self {
             LinkFor::Setup => None,
@@ -30,21 +30,21 @@ impl LinkFor {
     }
 }
 
-/// A link as it is kept: never the secret, only its hash.
+/// A stored link. It contains the hash of the secret, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The hash of its secret.
+    /// The hash of the secret.
     pub hash: Hash,
-    /// What it is for.
+    /// The purpose.
     pub to: LinkFor,
-    /// Dead from here on.
+    /// When the link expires.
     pub expires_at: Time,
-    /// Since when.
+    /// When the link was made.
     pub created_at: Time,
 }
 
 impl Change {
-    /// The person that the store reads for it.
+    /// Returns the person that the store must read for the change.
     pub fn user(&self) -> Option<&UserId> {
         match self {
             Change::AddPerson { id, .. } | Change::ChangePerson { id, .. } | Change::RemovePerson { id } => Some(id),
@@ -56,7 +56,7 @@ impl Change {
         }
     }
 
-    /// The token that the store reads for it.
+    /// Returns the token that the store must read for the change.
     pub fn token(&self) -> Option<&str> {
         match self {
             Change::RevokeToken { id } => Some(id),
@@ -64,7 +64,7 @@ impl Change {
         }
     }
 
-    /// The link that the store reads for it.
+    /// Returns the link that the store must read for the change.
     pub fn link(&self) -> Option<Hash> {
         match self {
             Change::RedeemLink(link) => Some(link.hash),
@@ -73,10 +73,10 @@ impl Change {
     }
 }
 
-impl Work<'_> {
+impl ChangeContext<'_> {
     pub(super) fn open_session(&self, token: &Token, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
-        self.is_nobodys("sign somebody in")?;
-        within("a session", ttl, CONSOLE_TTL_MAX)?;
+        self.require_embedding_program("sign somebody in")?;
+        check_ttl("a session", ttl, CONSOLE_TTL_MAX)?;
         let owner = enabled(view.person, &token.user)?;
         let token = Token {
             name: None,
@@ -90,17 +90,17 @@ impl Work<'_> {
             console: true,
             ..token.clone()
         };
-        // Whoever signs in does so themselves; the program only looks at what they show.
+        // The person who signs in is the actor, not the program that checked the password or the link.
         let audit = Draft { actor: Actor::user(token.user.clone()), ..self.token_entry("session_open", &token) };
         let surplus = (view.consoles.len() + 1).saturating_sub(CONSOLES_MAX);
         let revoked: Vec<String> = view.consoles.into_iter().take(surplus).collect();
         let raises_epoch = !revoked.is_empty();
-        Ok(Changed { token: Some(token), revoked, raises_epoch, ..nothing(audit) })
+        Ok(Changed { token: Some(token), revoked, raises_epoch, ..only_audit(audit) })
     }
 
     pub(super) fn make_link(&self, link: &Link, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
-        self.is_nobodys("make a link")?;
-        within("a link", ttl, LINK_TTL_MAX)?;
+        self.require_embedding_program("make a link")?;
+        check_ttl("a link", ttl, LINK_TTL_MAX)?;
         match &link.to {
             LinkFor::Setup if view.admins > 0 => return Err(ChangeRefused::HasAdmin),
             LinkFor::Setup => {}
@@ -108,12 +108,12 @@ impl Work<'_> {
         }
         let link = Link { expires_at: self.now + ttl, created_at: self.now, ..link.clone() };
         let audit = self.entry("link_make", subject(&link)).with([("expires_at_ms", Value::from(link.expires_at.0))]);
-        Ok(Changed { link: Some(link), ..nothing(audit) })
+        Ok(Changed { link: Some(link), ..only_audit(audit) })
     }
 
-    /// Two who come with one link come one after the other, since access is locked: the second one finds it gone.
+    /// Uses up a link. Changes of access are serialised, so a second use of the same link finds it gone.
     pub(super) fn redeem_link(&self, link: &Link, view: View) -> Result<Changed, ChangeRefused> {
-        self.is_nobodys("use a link")?;
+        self.require_embedding_program("use a link")?;
         let unknown = || ChangeRefused::Unknown("the link".to_owned());
         let link = view.link.filter(|found| found.to == link.to && self.now < found.expires_at).ok_or_else(unknown)?;
         let good = match &link.to {
@@ -125,11 +125,11 @@ impl Work<'_> {
         }
         let actor = link.to.user().map_or_else(Actor::system, |user| Actor::user(user.clone()));
         let audit = Draft::new(actor, "link_redeem", subject(&link));
-        Ok(Changed { spent: Some(link.hash), ..nothing(audit) })
+        Ok(Changed { spent: Some(link.hash), ..only_audit(audit) })
     }
 
-    /// What only the program that embeds Turno does.
-    fn is_nobodys(&self, what: &str) -> Result<(), ChangeRefused> {
+    /// Refuses a change that only the program that embeds Turno may make.
+    fn require_embedding_program(&self, what: &str) -> Result<(), ChangeRefused> {
         if self.by.is_none() {
             return Ok(());
         }
@@ -142,14 +142,14 @@ fn enabled(person: Option<Person>, user: &UserId) -> Result<Person, ChangeRefuse
     if person.disabled { Err(ChangeRefused::Denied(Denied::Unauthenticated)) } else { Ok(person) }
 }
 
-fn within(what: &str, ttl: Span, max: Span) -> Result<(), ChangeRefused> {
+fn check_ttl(what: &str, ttl: Span, max: Span) -> Result<(), ChangeRefused> {
     if (Span::from_secs(1)..=max).contains(&ttl) {
         return Ok(());
     }
     Err(ChangeRefused::Invalid(format!("{what} lives 1 to {} seconds", max.0 / 1000)))
 }
 
-/// What the audit says it is about.
+/// Returns the resource of the audit entry.
 fn subject(link: &Link) -> String {
     link.to.user().map_or_else(|| "setup".to_owned(), UserId::to_string)
 }

@@ -1,4 +1,4 @@
-//! The rules of access, one by one.
+//! One test per rule of access.
 
 use super::*;
 use crate::time::Span;
@@ -42,7 +42,7 @@ fn set_role(user: &str, role: Role) -> Change {
 }
 
 #[test]
-fn names_of_permissions_and_roles_survive_being_stored() {
+fn permissions_and_roles_are_parsed_back_from_their_names() {
     for permission in Permission::ALL {
         assert_eq!(permission.as_str().parse(), Ok(permission));
     }
@@ -56,7 +56,7 @@ fn names_of_permissions_and_roles_survive_being_stored() {
 }
 
 #[test]
-fn roles_contain_each_other() {
+fn each_role_includes_the_permissions_of_the_lower_one() {
     let [viewer, editor, admin] = [Role::Viewer, Role::Editor, Role::Admin].map(Role::permissions);
     assert_eq!((viewer.beyond(editor), editor.beyond(admin)), (None, None));
     assert!(editor.has(Permission::InventoryManage) && !editor.has(Permission::LocksOverride));
@@ -64,17 +64,17 @@ fn roles_contain_each_other() {
 }
 
 #[test]
-fn a_token_may_carry_less_than_its_owner_and_never_more() {
+fn token_has_at_most_the_permissions_of_its_owner() {
     let scope = [Permission::LeasesUse, Permission::LocksOverride].into_iter().collect();
     let principal = token("ana", Some(scope)).principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
     assert_eq!(principal.require(Permission::LeasesUse), Ok(()));
     let missing = Denied::Missing(Permission::LocksOverride);
-    assert_eq!(principal.require(Permission::LocksOverride), Err(missing), "an editor cannot, whatever the token says");
-    assert!(principal.require(Permission::QueuesProduce).is_err(), "the token does not, though an editor may");
+    assert_eq!(principal.require(Permission::LocksOverride), Err(missing), "an editor lacks the permission");
+    assert!(principal.require(Permission::QueuesProduce).is_err(), "the scope of the token lacks the permission");
 }
 
 #[test]
-fn an_expired_token_a_disabled_owner_and_an_unknown_owner_stay_out() {
+fn token_is_denied_if_expired_or_its_owner_is_disabled_or_unknown() {
     let expired = Token { expires_at: Some(Time(10)), ..token("ana", None) };
     let ana = person("ana", Role::Editor);
     assert!(expired.principal(Some(&ana), None, Time(9)).is_ok());
@@ -85,7 +85,7 @@ fn an_expired_token_a_disabled_owner_and_an_unknown_owner_stay_out() {
 }
 
 #[test]
-fn a_token_for_some_resources_is_not_for_others() {
+fn token_limited_to_some_resources_is_denied_for_others() {
     let token = Token { resources: vec!["task:7".to_owned(), "caja:".to_owned()], ..token("ana", None) };
     let principal = token.principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
     let resource = |name: &str| Resource::new(name).expect("valid");
@@ -104,19 +104,19 @@ fn the_last_administrator_cannot_be_demoted_disabled_or_removed() {
         password: None,
         spare: None,
     };
-    for wish in [set_role("eva", Role::Editor), disable, Change::RemovePerson { id: id("eva") }] {
-        let refused = change(Some(&admin()), &wish, about(Some(eva.clone())), Time(9));
-        assert_eq!(refused, Err(ChangeRefused::LastAdmin(id("eva"))), "{wish:?}");
-        let refused = change(None, &wish, about(Some(eva.clone())), Time(9));
+    for command in [set_role("eva", Role::Editor), disable, Change::RemovePerson { id: id("eva") }] {
+        let refused = change(Some(&admin()), &command, about(Some(eva.clone())), Time(9));
+        assert_eq!(refused, Err(ChangeRefused::LastAdmin(id("eva"))), "{command:?}");
+        let refused = change(None, &command, about(Some(eva.clone())), Time(9));
         assert!(refused.is_err(), "not even from the command line");
         let view = View { admins: 2, ..about(Some(eva.clone())) };
-        let changed = change(Some(&admin()), &wish, view, Time(9)).expect("there is another one");
+        let changed = change(Some(&admin()), &command, view, Time(9)).expect("there is another administrator");
         assert!(changed.raises_epoch);
     }
 }
 
 #[test]
-fn nobody_grants_more_than_they_hold() {
+fn caller_cannot_grant_permissions_beyond_their_own() {
     let scope = [Permission::UsersManage, Permission::LeasesUse].into_iter().collect();
     let clerk = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), None, Time(0)).unwrap();
     let add = |role| Change::AddPerson { id: id("leo"), name: "Leo".to_owned(), role, password: None };
@@ -124,25 +124,25 @@ fn nobody_grants_more_than_they_hold() {
     assert!(change(Some(&clerk), &add(Role::Viewer), about(None), Time(1)).is_ok());
     assert!(more(change(Some(&clerk), &add(Role::Editor), about(None), Time(1))));
     let two = View { admins: 2, ..about(Some(person("noa", Role::Admin))) };
-    assert!(more(change(Some(&clerk), &set_role("noa", Role::Viewer), two.clone(), Time(1))), "nor takes it");
+    assert!(more(change(Some(&clerk), &set_role("noa", Role::Viewer), two.clone(), Time(1))), "nor take them away");
     assert!(more(change(Some(&clerk), &Change::CreateToken(token("noa", None)), two, Time(1))));
 }
 
 #[test]
-fn an_editor_manages_nobody_but_makes_tokens_for_themselves() {
+fn editor_makes_own_tokens_but_manages_no_people() {
     let ana = person("ana", Role::Editor);
     let me = token("ana", None).principal(Some(&ana), None, Time(0)).unwrap();
     let denied = Err(ChangeRefused::Denied(Denied::Missing(Permission::UsersManage)));
     assert_eq!(change(Some(&me), &set_role("ana", Role::Admin), about(Some(ana.clone())), Time(1)), denied);
     let mine = Change::CreateToken(token("ana", None));
-    let made = change(Some(&me), &mine, about(Some(ana.clone())), Time(3)).expect("their own");
+    let made = change(Some(&me), &mine, about(Some(ana.clone())), Time(3)).expect("a token of their own");
     assert_eq!(made.token.map(|token| (token.created_by, token.created_at)), Some((id("ana"), Time(3))));
     let other = Change::CreateToken(token("leo", None));
     assert_eq!(change(Some(&me), &other, about(Some(person("leo", Role::Viewer))), Time(3)), denied);
 }
 
 #[test]
-fn a_session_has_what_a_page_needs_and_more_only_if_its_maker_holds_it() {
+fn session_gets_page_permissions_and_others_only_if_its_maker_holds_them() {
     let scope = [Permission::SessionsMint].into_iter().collect();
     let portal = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), None, Time(0)).unwrap();
     let mint = |scope| Change::MintSession {
@@ -152,7 +152,7 @@ fn a_session_has_what_a_page_needs_and_more_only_if_its_maker_holds_it() {
     let made = change(Some(&portal), &mint(None), about(None), Time(1_000)).unwrap().token.unwrap();
     assert_eq!((made.expires_at, made.scope), (Some(Time(901_000)), Some(Permissions::OF_A_PAGE)));
     let eva = person("eva", Role::Admin);
-    let paco = made.principal(None, Some(&eva), Time(2_000)).expect("need not be known");
+    let paco = made.principal(None, Some(&eva), Time(2_000)).expect("the user need not be stored");
     assert_eq!((paco.name.as_str(), paco.via), ("Paco", Some(id("eva"))));
     let more = Some([Permission::LocksOverride].into_iter().collect());
     assert!(change(Some(&portal), &mint(more), about(None), Time(0)).is_err());
@@ -162,9 +162,9 @@ fn a_session_has_what_a_page_needs_and_more_only_if_its_maker_holds_it() {
 }
 
 #[test]
-fn acting_for_somebody_needs_the_permission_and_gives_no_more_than_both_have() {
-    let nobody = token("ana", None).principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
-    assert_eq!(nobody.on_behalf_of(id("leo"), None), Err(Denied::Missing(Permission::SessionsMint)));
+fn acting_on_behalf_needs_sessions_mint_and_gives_only_common_permissions() {
+    let editor = token("ana", None).principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
+    assert_eq!(editor.on_behalf_of(id("leo"), None), Err(Denied::Missing(Permission::SessionsMint)));
     let as_leo = admin().on_behalf_of(id("leo"), Some(&person("leo", Role::Viewer))).unwrap();
     assert_eq!((as_leo.permissions, as_leo.via.clone()), (Permissions::default(), Some(id("eva"))));
     let as_stranger = admin().on_behalf_of(id("paco"), None).unwrap();
@@ -174,14 +174,14 @@ fn acting_for_somebody_needs_the_permission_and_gives_no_more_than_both_have() {
 }
 
 #[test]
-fn revoking_and_taking_away_raise_the_epoch_and_adding_does_not() {
+fn revocation_and_role_change_raise_the_epoch_and_adding_a_person_does_not() {
     let view = View { token: Some(token("ana", None)), ..about(None) };
     let revoked = change(Some(&admin()), &Change::RevokeToken { id: "t-ana".to_owned() }, view, Time(1)).unwrap();
     assert!(revoked.raises_epoch && revoked.revoked == ["t-ana"]);
-    let wish = Change::AddPerson { id: id("leo"), name: String::new(), role: Role::Editor, password: None };
-    assert!(!change(Some(&admin()), &wish, about(None), Time(1)).unwrap().raises_epoch);
+    let command = Change::AddPerson { id: id("leo"), name: String::new(), role: Role::Editor, password: None };
+    assert!(!change(Some(&admin()), &command, about(None), Time(1)).unwrap().raises_epoch);
     let up = change(Some(&admin()), &set_role("leo", Role::Admin), about(Some(person("leo", Role::Editor))), Time(1));
-    assert!(up.unwrap().raises_epoch, "also a new right is there from the next request on");
+    assert!(up.unwrap().raises_epoch, "a new permission must hold from the next request on");
     let rename = Change::ChangePerson {
         id: id("leo"),
         name: Some("L".to_owned()),
@@ -191,28 +191,28 @@ fn revoking_and_taking_away_raise_the_epoch_and_adding_does_not() {
         spare: None,
     };
     let renamed = change(Some(&admin()), &rename, about(Some(person("leo", Role::Viewer))), Time(1));
-    assert!(!renamed.unwrap().raises_epoch, "a name changes nothing about access");
+    assert!(!renamed.unwrap().raises_epoch, "a name does not affect access");
 }
 
 #[test]
-fn every_change_says_who_made_it_and_no_secret() {
-    let wish = Change::AddPerson {
+fn audit_of_a_change_names_the_actor_and_contains_no_secret() {
+    let command = Change::AddPerson {
         id: id("leo"),
         name: "Leo".to_owned(),
         role: Role::Editor,
         password: Some("$argon2id$secreto".to_owned()),
     };
-    let changed = change(Some(&admin()), &wish, about(None), Time(1)).unwrap();
+    let changed = change(Some(&admin()), &command, about(None), Time(1)).unwrap();
     assert_eq!((changed.audit.actor.user, changed.audit.action), (id("eva"), "user_add"));
     assert!(!changed.audit.detail.contains("secreto"));
-    assert!(!format!("{:?}", changed.person).contains("secreto"), "not even when it is printed");
+    assert!(!format!("{:?}", changed.person).contains("secreto"), "debug output omits the password");
 }
 
 #[test]
-fn a_session_dies_with_what_its_maker_may_and_makes_no_other() {
+fn session_ends_with_its_makers_rights_and_cannot_make_sessions() {
     let mint = |scope: Option<Permissions>, by: &Principal| {
-        let wish = Change::MintSession { token: token("ghost", scope), ttl: Span::from_secs(60) };
-        change(Some(by), &wish, about(None), Time(1_000)).map(|changed| changed.token.expect("made"))
+        let command = Change::MintSession { token: token("ghost", scope), ttl: Span::from_secs(60) };
+        change(Some(by), &command, about(None), Time(1_000)).map(|changed| changed.token.expect("made"))
     };
     let session = mint(None, &admin()).expect("good");
     let eva = person("eva", Role::Admin);
@@ -223,25 +223,28 @@ fn a_session_dies_with_what_its_maker_may_and_makes_no_other() {
         assert_eq!(session.principal(None, maker, Time(2_000)), Err(Denied::Unauthenticated), "{maker:?}");
     }
     for permission in [Permission::SessionsMint, Permission::UsersManage] {
-        assert!(mint(Some([permission].into_iter().collect()), &admin()).is_err(), "it would go on for ever");
+        assert!(
+            mint(Some([permission].into_iter().collect()), &admin()).is_err(),
+            "a session cannot have {permission}"
+        );
     }
     let short = Principal { expires_at: Some(Time(3_000)), ..admin() };
     assert_eq!(
         mint(None, &short).expect("good").expires_at,
         Some(Time(3_000)),
-        "nor does it outlive its maker's token"
+        "a session does not outlive its maker's token"
     );
 }
 
 #[test]
-fn a_narrow_token_makes_no_wider_one_and_changes_no_password() {
+fn restricted_token_cannot_make_a_wider_one_or_change_a_password() {
     let ana = person("ana", Role::Editor);
     let narrow = Token { resources: vec!["caja:".to_owned()], expires_at: Some(Time(900)), ..token("ana", None) };
     let narrow = narrow.principal(Some(&ana), None, Time(0)).unwrap();
     let make = |token| change(Some(&narrow), &Change::CreateToken(token), about(Some(ana.clone())), Time(1));
-    assert!(make(token("ana", None)).is_err(), "neither wider");
+    assert!(make(token("ana", None)).is_err(), "more resources");
     let inside = Token { resources: vec!["caja:3".to_owned()], ..token("ana", None) };
-    assert!(make(inside.clone()).is_err(), "nor longer-lived");
+    assert!(make(inside.clone()).is_err(), "a later expiry");
     assert!(make(Token { expires_at: Some(Time(900)), ..inside }).is_ok());
     let password = Change::ChangePerson {
         id: id("ana"),
@@ -259,11 +262,11 @@ fn a_narrow_token_makes_no_wider_one_and_changes_no_password() {
     assert!(change(Some(&whole), &password, about(Some(ana.clone())), Time(1)).is_ok());
     let confined = Principal { resources: vec!["caja:".to_owned()], ..admin() };
     let add = Change::AddPerson { id: id("leo"), name: String::new(), role: Role::Admin, password: None };
-    assert!(change(Some(&confined), &add, about(None), Time(1)).is_err(), "nor does a confined one manage people");
+    assert!(change(Some(&confined), &add, about(None), Time(1)).is_err(), "a limited token manages no people");
 }
 
 #[test]
-fn who_speaks_for_somebody_is_not_them() {
+fn acting_on_behalf_of_a_user_does_not_manage_their_tokens() {
     let as_ana = admin().on_behalf_of(id("ana"), Some(&person("ana", Role::Editor))).unwrap();
     let view = View { token: Some(token("ana", None)), ..about(Some(person("ana", Role::Editor))) };
     let denied = Err(ChangeRefused::Denied(Denied::Missing(Permission::UsersManage)));
@@ -271,7 +274,11 @@ fn who_speaks_for_somebody_is_not_them() {
     assert_eq!(change(Some(&as_ana), &Change::CreateToken(token("ana", None)), view, Time(1)), denied);
     let mint = Change::MintSession { token: token("vera", None), ttl: Span::from_secs(9) };
     let made = change(Some(&admin()), &mint, about(Some(person("vera", Role::Viewer))), Time(1)).unwrap();
-    assert_eq!(made.token.and_then(|token| token.scope), Some(Permissions::default()), "a viewer's session reads");
+    assert_eq!(
+        made.token.and_then(|token| token.scope),
+        Some(Permissions::default()),
+        "a viewer's session may only read"
+    );
 }
 
 fn console(user: &str, number: usize) -> Token {
@@ -279,10 +286,10 @@ fn console(user: &str, number: usize) -> Token {
 }
 
 #[test]
-fn who_signs_in_is_the_whole_person_until_the_session_ends() {
+fn console_session_has_all_rights_of_its_person_until_it_expires() {
     let ana = person("ana", Role::Editor);
-    let wish = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
-    let opened = change(None, &wish, about(Some(ana.clone())), Time(7)).unwrap();
+    let command = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
+    let opened = change(None, &command, about(Some(ana.clone())), Time(7)).unwrap();
     let token = opened.token.unwrap();
     assert_eq!(
         (token.kind(), token.expires_at, token.created_by.as_str()),
@@ -292,29 +299,29 @@ fn who_signs_in_is_the_whole_person_until_the_session_ends() {
     assert!(principal.is_whole(Role::Editor) && !opened.raises_epoch);
     assert!(token.principal(Some(&ana), None, Time(60_007)).is_err());
 
-    let by_admin = change(Some(&admin()), &wish, about(Some(ana.clone())), Time(7));
-    assert!(matches!(by_admin, Err(ChangeRefused::Invalid(_))), "nobody signs somebody else in");
+    let by_admin = change(Some(&admin()), &command, about(Some(ana.clone())), Time(7));
+    assert!(matches!(by_admin, Err(ChangeRefused::Invalid(_))), "a token cannot open a console session");
     let disabled = Person { disabled: true, ..ana.clone() };
-    assert!(change(None, &wish, about(Some(disabled)), Time(7)).is_err());
-    assert!(change(None, &wish, about(None), Time(7)).is_err());
+    assert!(change(None, &command, about(Some(disabled)), Time(7)).is_err());
+    assert!(change(None, &command, about(None), Time(7)).is_err());
     let for_ever = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(31 * 86_400) };
     assert!(change(None, &for_ever, about(Some(ana)), Time(7)).is_err());
 }
 
 #[test]
-fn with_one_session_too_many_the_oldest_ends() {
+fn opening_too_many_console_sessions_ends_the_oldest() {
     let consoles: Vec<String> = (0..50).map(|n| format!("c{n}")).collect();
-    let wish = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
+    let command = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
     let view = View { consoles, ..about(Some(person("ana", Role::Viewer))) };
-    let opened = change(None, &wish, view, Time(7)).unwrap();
+    let opened = change(None, &command, view, Time(7)).unwrap();
     assert_eq!((opened.revoked, opened.raises_epoch), (vec!["c0".to_owned()], true));
 }
 
 #[test]
-fn a_new_password_ends_the_other_sessions_and_links_and_being_locked_out_all() {
+fn new_password_ends_other_console_sessions_and_disabling_ends_all() {
     let ana = person("ana", Role::Editor);
     let view = || View { consoles: vec!["a".to_owned(), "b".to_owned()], ..about(Some(ana.clone())) };
-    let wish = |disabled, password: Option<&str>, spare: Option<&str>| Change::ChangePerson {
+    let command = |disabled, password: Option<&str>, spare: Option<&str>| Change::ChangePerson {
         id: id("ana"),
         name: Some("A".to_owned()),
         role: None,
@@ -322,14 +329,14 @@ fn a_new_password_ends_the_other_sessions_and_links_and_being_locked_out_all() {
         password: password.map(str::to_owned),
         spare: spare.map(str::to_owned),
     };
-    let ended = |wish: Change| {
-        let changed = change(None, &wish, view(), Time(1)).unwrap();
+    let ended = |command: Change| {
+        let changed = change(None, &command, view(), Time(1)).unwrap();
         (changed.revoked.concat(), changed.unlinked.is_some(), changed.raises_epoch)
     };
-    assert_eq!(ended(wish(None, None, None)), (String::new(), false, false), "a name changes nothing");
-    assert_eq!(ended(wish(None, Some("new"), None)), ("ab".to_owned(), true, true));
-    assert_eq!(ended(wish(None, Some("new"), Some("b"))), ("a".to_owned(), true, true));
-    assert_eq!(ended(wish(Some(true), None, Some("b"))), ("ab".to_owned(), true, true));
+    assert_eq!(ended(command(None, None, None)), (String::new(), false, false), "a name ends no session");
+    assert_eq!(ended(command(None, Some("new"), None)), ("ab".to_owned(), true, true));
+    assert_eq!(ended(command(None, Some("new"), Some("b"))), ("a".to_owned(), true, true));
+    assert_eq!(ended(command(Some(true), None, Some("b"))), ("ab".to_owned(), true, true));
 }
 
 fn link(to: LinkFor) -> Link {
@@ -337,7 +344,7 @@ fn link(to: LinkFor) -> Link {
 }
 
 #[test]
-fn a_link_for_the_setup_is_good_only_while_there_is_no_administrator() {
+fn setup_link_works_only_without_an_administrator() {
     let make = Change::MakeLink { link: link(LinkFor::Setup), ttl: Span::from_secs(1) };
     let none = || View { admins: 0, ..View::default() };
     let made = change(None, &make, none(), Time(5)).unwrap().link.unwrap();
@@ -346,11 +353,11 @@ fn a_link_for_the_setup_is_good_only_while_there_is_no_administrator() {
     let redeem = Change::RedeemLink(made.clone());
     let view = |admins| View { admins, link: Some(made.clone()), ..View::default() };
     assert_eq!(change(None, &redeem, view(0), Time(6)).unwrap().spent, Some(made.hash));
-    assert!(change(None, &redeem, view(1), Time(6)).is_err(), "somebody became one meanwhile");
+    assert!(change(None, &redeem, view(1), Time(6)).is_err(), "an administrator was added meanwhile");
 }
 
 #[test]
-fn a_link_to_sign_in_is_good_once_until_it_expires_and_only_for_who_may_come_in() {
+fn sign_in_link_works_once_before_its_expiry_for_an_enabled_person() {
     let ana = person("ana", Role::Viewer);
     let to = LinkFor::SignIn(id("ana"));
     let make = |by: Option<&Principal>, ttl, person| {

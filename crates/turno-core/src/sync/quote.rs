@@ -1,25 +1,26 @@
-//! Names and texts in generated SQL. Nothing else puts a name of the configuration into a statement.
+//! Quotes names and texts for generated SQL. Every name from the configuration goes through these functions, so that it
+//! cannot inject SQL.
 
 use std::fmt::Write;
 
-/// PostgreSQL cuts a longer name without a word, and two that differ only behind the cut would be one.
+/// The longest name in bytes. PostgreSQL silently cuts longer names, so that two of them could become the same name.
 pub const IDENT_MAX: usize = 63;
 
-/// Why a text cannot be a name in the database, or part of a statement.
+/// The reason why a text cannot be a name in the database, or part of a statement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadIdent {
-    /// It has no characters.
+    /// The name is empty.
     #[error("a name in the database is empty; give it 1 to {IDENT_MAX} bytes")]
     Empty,
-    /// It would be cut.
+    /// The name has more than [`IDENT_MAX`] bytes.
     #[error("{0:?} has more than {IDENT_MAX} bytes, and the database would cut it; shorten it")]
     TooLong(String),
-    /// No statement can carry it.
+    /// The text contains NUL, which no statement can contain.
     #[error("a name or a text contains a NUL character; remove it")]
     Nul,
 }
 
-/// A name, always quoted: no keyword, capital, dot or quote in it means anything.
+/// Quotes a name, so that keywords, capitals, dots and quotes in it have no meaning.
 ///
 /// ```
 /// use turno_core::sync::quote_ident;
@@ -40,7 +41,7 @@ pub fn quote_ident(name: &str) -> Result<String, BadIdent> {
     Ok(format!("\"{}\"", name.replace('"', "\"\"")))
 }
 
-/// A text. With a backslash in it, in the form that means the same whatever `standard_conforming_strings` says.
+/// Quotes a text. A text with a backslash gets the `E'…'` form, which does not depend on `standard_conforming_strings`.
 ///
 /// ```
 /// use turno_core::sync::quote_literal;
@@ -55,7 +56,7 @@ pub fn quote_literal(text: &str) -> Result<String, BadIdent> {
     Ok(if doubled.contains('\\') { format!("E'{}'", doubled.replace('\\', "\\\\")) } else { format!("'{doubled}'") })
 }
 
-/// The body of a function between dollar quotes that do not occur in it.
+/// Encloses the body of a function in dollar quotes that do not occur in it.
 pub fn dollar_quote(body: &str) -> String {
     let mut tag = "$turno$".to_owned();
     let mut n = 0;
@@ -66,7 +67,8 @@ pub fn dollar_quote(body: &str) -> String {
     format!("{tag}{body}{tag}")
 }
 
-/// A name made of others: as it is if it fits, otherwise cut, with a hash of the whole so that it stays apart.
+/// Joins the parts to a name of at most [`IDENT_MAX`] bytes. A longer `name` is cut and gets a hash, so that different
+/// names stay different.
 pub fn fitting(before: &str, name: &str, behind: &str) -> String {
     let whole = format!("{before}{name}{behind}");
     if whole.len() <= IDENT_MAX {
@@ -88,38 +90,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Reads one quoted name as PostgreSQL does; nothing if the text is not exactly one.
+    /// Parses a quoted name as PostgreSQL does. Returns `None` if the text is not exactly one name.
     fn read_ident(sql: &str) -> Option<String> {
         let inner = sql.strip_prefix('"')?.strip_suffix('"')?;
         let mut name = String::new();
         let mut rest = inner.chars();
-        while let Some(one) = rest.next() {
-            if one == '"' && rest.next() != Some('"') {
+        while let Some(character) = rest.next() {
+            if character == '"' && rest.next() != Some('"') {
                 return None;
             }
-            name.push(one);
+            name.push(character);
         }
         Some(name)
     }
 
-    /// The same of one text, whatever `standard_conforming_strings` says.
+    /// Parses a quoted text in the same way, for both values of `standard_conforming_strings`.
     fn read_literal(sql: &str) -> Option<String> {
         let escaped = sql.starts_with('E');
         let inner = sql.strip_prefix('E').unwrap_or(sql).strip_prefix('\'')?.strip_suffix('\'')?;
         let mut text = String::new();
         let mut rest = inner.chars();
-        while let Some(one) = rest.next() {
-            match one {
+        while let Some(character) = rest.next() {
+            match character {
                 '\'' if rest.next() != Some('\'') => return None,
                 '\\' if !escaped || rest.next() != Some('\\') => return None,
-                _ => text.push(one),
+                _ => text.push(character),
             }
         }
         Some(text)
     }
 
     #[test]
-    fn hostile_names_stay_names() {
+    fn hostile_names_are_quoted_as_one_name() {
         let hostile = [
             "\"",
             "\"\"",
@@ -136,13 +138,13 @@ mod tests {
             " ",
         ];
         for name in hostile {
-            let quoted = quote_ident(name).expect("it can be a name");
+            let quoted = quote_ident(name).expect("a valid name");
             assert_eq!(read_ident(&quoted).as_deref(), Some(name), "{quoted}");
         }
     }
 
     #[test]
-    fn what_cannot_be_a_name_is_refused_and_never_cut() {
+    fn invalid_names_are_refused_and_never_cut() {
         assert_eq!(quote_ident(""), Err(BadIdent::Empty));
         assert_eq!(quote_ident("a\0"), Err(BadIdent::Nul));
         assert!(quote_ident(&"x".repeat(63)).is_ok());
@@ -153,24 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn a_body_never_ends_its_own_quotes() {
+    fn dollar_quotes_never_occur_in_the_body() {
         assert_eq!(dollar_quote("begin end"), "$turno$begin end$turno$");
         assert_eq!(dollar_quote("a $turno$ b $turno1$"), "$turno2$a $turno$ b $turno1$$turno2$");
     }
 
     proptest! {
         #[test]
-        fn any_name_is_read_back_as_it_was(name in "[^\0]{1,15}") {
+        fn quoted_name_is_parsed_back_to_the_same_name(name in "[^\0]{1,15}") {
             prop_assert_eq!(read_ident(&quote_ident(&name).expect("short and without NUL")), Some(name));
         }
 
         #[test]
-        fn any_text_is_read_back_as_it_was(text in "[^\0]{0,80}") {
+        fn quoted_text_is_parsed_back_to_the_same_text(text in "[^\0]{0,80}") {
             prop_assert_eq!(read_literal(&quote_literal(&text).expect("without NUL")), Some(text));
         }
 
         #[test]
-        fn a_made_name_always_fits(name in "\\PC{1,200}") {
+        fn generated_name_always_fits(name in "\\PC{1,200}") {
             let made = fitting("turno_", &name, "_one_current");
             prop_assert!(made.len() <= IDENT_MAX && made.starts_with("turno_") && made.ends_with("_one_current"));
         }

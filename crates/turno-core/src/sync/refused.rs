@@ -1,42 +1,42 @@
-//! Why a source cannot be used as it is described, for people: what is wrong, and what to do about it.
+//! The reasons why a source cannot be installed or used, with the next step for a person.
 
 use super::BadIdent;
 use crate::text::counted;
 
-/// Why a source is refused.
+/// The reason why a source is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceRefused {
-    /// This database has no triggers of ours.
+    /// The database is SQLite, for which Turno generates no triggers.
     #[error("triggers need PostgreSQL; on SQLite a sync queue is fed through the API")]
     NoTriggers,
     /// There is no such table.
     #[error("there is no table {0}")]
     NoTable(String),
-    /// It is something else.
+    /// The name belongs to something that is not a table.
     #[error("{0} is not a table")]
     NotATable(String),
-    /// Columns are missing.
+    /// The table lacks columns.
     #[error("table {table} has no column {}", columns.join(", "))]
     NoColumns {
         /// The table.
         table: String,
-        /// What it lacks.
+        /// The missing columns.
         columns: Vec<String>,
     },
-    /// The key's text would depend on settings of a session, or it has no order.
+    /// The type of the key's column has no order, or its text depends on settings of the session.
     #[error("column {column} is of type {kind}, which cannot be a key")]
     KeyType {
-        /// The key.
+        /// The column.
         column: String,
-        /// Its type.
+        /// The type of the column.
         kind: String,
     },
-    /// A text is no value of the key's column: no row can ever have it.
+    /// The given key is not a valid value of the key's column.
     #[error("this cannot be a key of column {column}: {cause}")]
     NotAKey {
         /// The column.
         column: String,
-        /// What the database says.
+        /// The database's error.
         cause: String,
     },
     /// The engine's role may not read the table.
@@ -44,48 +44,48 @@ pub enum SourceRefused {
     Unreadable {
         /// The table.
         table: String,
-        /// Who may not.
+        /// The role.
         role: String,
     },
-    /// The engine's role sees only some of the rows.
+    /// Row security hides rows from the engine's role.
     #[error("row security of {table} hides rows from {role}, which would look as if they were gone")]
     Hidden {
         /// The table.
         table: String,
-        /// From whom.
+        /// The role.
         role: String,
     },
-    /// The database does not understand a condition.
+    /// A condition is not valid SQL for this table.
     #[error("the conditions cannot be used: {0}")]
     Condition(String),
-    /// The queue is not there, or of another kind.
+    /// The queue does not exist or has another kind.
     #[error("there is no queue {0} of kind sync")]
     NoQueue(String),
-    /// Something else has the name already.
+    /// Another object of the database has the name.
     #[error("{what} {name} exists already and is not of this source")]
     Taken {
-        /// What it is.
+        /// The kind of object.
         what: &'static str,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// Several rows speak for one key.
-    #[error("more than one current row for {} of {table}: {}", counted(*count, "key", "keys"), listed(found, *count))]
+    /// Keys have several current rows.
+    #[error("more than one current row for {} of {table}: {}", counted(*count, "key", "keys"), render_keys(found, *count))]
     Duplicates {
         /// The table.
         table: String,
-        /// Some of the keys, each with its count of rows.
+        /// Some of these keys, each with its number of current rows.
         found: Vec<(String, i64)>,
-        /// How many keys there are.
+        /// The number of these keys.
         count: i64,
     },
-    /// Something cannot be part of a statement.
+    /// A name or a text cannot be part of a statement.
     #[error(transparent)]
     Name(#[from] BadIdent),
 }
 
 impl SourceRefused {
-    /// What a person can do.
+    /// Returns the next step for a person.
     pub fn next(&self) -> String {
         match self {
             SourceRefused::NoTriggers => {
@@ -121,13 +121,13 @@ impl SourceRefused {
     }
 }
 
-fn listed(found: &[(String, i64)], count: i64) -> String {
-    let mut shown: Vec<String> =
+fn render_keys(found: &[(String, i64)], count: i64) -> String {
+    let mut parts: Vec<String> =
         found.iter().map(|(key, rows)| format!("{key} ({})", counted(*rows, "row", "rows"))).collect();
     if count > found.len() as i64 {
-        shown.push("…".to_owned());
+        parts.push("…".to_owned());
     }
-    shown.join(", ")
+    parts.join(", ")
 }
 
 #[cfg(test)]
@@ -135,11 +135,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duplicates_are_listed_and_their_number_is_said() {
+    fn duplicate_keys_are_listed_with_their_number() {
         let found = vec![("42".to_owned(), 2), ("43".to_owned(), 3)];
         let refused = SourceRefused::Duplicates { table: "siper.usuarios".to_owned(), found, count: 9 };
-        let said = "more than one current row for 9 keys of siper.usuarios: 42 (2 rows), 43 (3 rows), …";
-        assert_eq!(refused.to_string(), said);
+        let text = "more than one current row for 9 keys of siper.usuarios: 42 (2 rows), 43 (3 rows), …";
+        assert_eq!(refused.to_string(), text);
         assert!(refused.next().contains("one_current_per_key"));
     }
 }

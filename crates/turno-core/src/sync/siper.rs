@@ -1,14 +1,14 @@
-//! The example of the specification: users of whom one per person is the principal, and a module that must know them.
+//! The example source of the specification: a table of users, in which each person has one principal row.
 //!
-//! The server's `preset = "siper"` is this; tests and examples start from it and say only what is different.
+//! The server's `preset = "siper"` uses this source. Tests and examples start from it and change single fields.
 
 use super::{OnLeave, Relation, Source};
 use crate::id::QueueName;
 
 impl Source {
-    /// The source of `preset = "siper"`.
+    /// Returns the source of `preset = "siper"`.
     pub fn siper() -> Source {
-        let texts = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let texts = |all: &[&str]| all.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         Source {
             name: "usuarios".to_owned(),
             queue: QueueName::new("usuarios_modulo").expect("it is short and has letters only"),
