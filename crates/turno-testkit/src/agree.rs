@@ -1,7 +1,7 @@
-//! The same random commands for the model and a real store, one after the other: every answer must agree.
+//! Sends the same random commands to the model and to a real store: every answer must agree.
 //!
-//! The two take their numbers from sequences of their own, and a store may skip some. So numbers are
-//! translated: each of the model's stands for one of the store's, always the same and in the same order.
+//! The model and the store draw numbers from different sequences, and a store may skip numbers. So numbers are
+//! mapped: each number of the model stands for one number of the store, always the same and in the same order.
 
 mod commands;
 mod renumber;
@@ -16,7 +16,7 @@ use turno::core::queue::{Kind, OnExhausted, Policy};
 use turno::core::time::Span;
 use turno::{Options, Turno};
 
-/// Short times, so that windows end, claims expire and items exhaust often.
+/// Returns policies with short times, so that windows end, deliveries expire and items exhaust often.
 fn policies() -> [Policy; 5] {
     let quick = |policy: Policy| Policy {
         lock_timeout: Span(400),
@@ -41,7 +41,7 @@ fn policies() -> [Policy; 5] {
     ]
 }
 
-/// Runs `commands` random commands of one seed on both; panics where they differ.
+/// Runs `commands` random commands of one seed on the model and on the store. Panics if an answer differs.
 pub async fn agree(backend: Backend, seed: u64, commands: usize) {
     let world = World::on(backend).await;
     let time = Manual::starting_at(crate::conformance::START);
@@ -66,5 +66,5 @@ pub async fn agree(backend: Backend, seed: u64, commands: usize) {
             panic!("seed {seed}, at the end: {difference}\nmodel: {expected:#?}\nstore: {got:#?}");
         }
     }
-    assert_eq!(expected.len(), got.len(), "seed {seed}: as many items");
+    assert_eq!(expected.len(), got.len(), "seed {seed}: the number of items agrees");
 }

@@ -1,8 +1,8 @@
-//! One list of named cases, run on every database: the same behaviour, proved once per store.
+//! The conformance cases: one list of named cases that runs on SQLite and on PostgreSQL.
 //!
-//! A case gets a [`World`]: a fresh database, an engine on it, and a time that only moves when the case says
-//! so. Cases never ask which database they run on. Background sweeping is off, because nothing may depend
-//! on it; cases about announcements open an instance of their own that sweeps.
+//! A case gets a [`World`]: a fresh database, an engine on it, and a clock that moves only when the case moves it.
+//! No case checks which database it runs on. Background sweeping is off, because no behaviour may depend on it.
+//! Cases about announcements open another instance with sweeping on.
 
 mod access;
 mod audit;
@@ -39,17 +39,17 @@ use std::pin::Pin;
 
 /// A named claim about the engine.
 pub struct Case {
-    /// What is claimed.
+    /// The claim, as a name.
     pub name: &'static str,
-    /// Shows it, or panics.
+    /// Runs the case and panics if the claim is false.
     pub run: fn(World) -> Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-/// The cases of a module by their names; a list, so that a case that is not run cannot go unnoticed
-/// (the compiler warns about the unused function).
+/// Builds the list of a module's cases. The list also catches a case that is never run: the compiler warns
+/// about the unused function.
 macro_rules! cases {
     ($($name:ident),* $(,)?) => {
-        /// The cases of this file.
+        /// Returns the cases of this file.
         pub(super) fn cases() -> Vec<super::Case> {
             vec![$(super::Case { name: stringify!($name), run: |world| Box::pin($name(world)) }),*]
         }
@@ -57,7 +57,7 @@ macro_rules! cases {
 }
 pub(crate) use cases;
 
-/// All cases.
+/// Returns all cases.
 pub fn all() -> Vec<Case> {
     let cases = [
         lease::cases(),

@@ -1,9 +1,10 @@
-//! What Turno is tested with: conformance cases, a private PostgreSQL, a simulator and its checkers.
+//! Test support for Turno: conformance cases for every store, a private PostgreSQL, a model, a simulator and its
+//! checkers.
 //!
-//! A dev-dependency only: nothing of it is part of the product.
+//! A dev-dependency only: no product code depends on this crate.
 
 pub mod agree;
-#[expect(clippy::unwrap_used, reason = "cases are tests: unwrapping is how they say that something must be so")]
+#[expect(clippy::unwrap_used, reason = "cases are tests: a failed unwrap is a failed assertion")]
 pub mod conformance;
 pub mod model;
 pub mod postgres;

@@ -1,8 +1,8 @@
-//! The model: a store that is nothing but maps in memory.
+//! The model: a store made of maps in memory.
 //!
-//! It has no SQL, no threads, no files and no transactions to get wrong, and it runs the same decisions. The
-//! same random commands are given to it and to a real store, and every answer must agree: what the SQL
-//! chooses, finds and writes is thereby compared with what the contract says.
+//! The model has no SQL, no threads, no files and no transactions, and it runs the same decisions as a real store.
+//! `agree` sends the same random commands to the model and to a real store and compares every answer. So it checks
+//! what the SQL selects and writes against the contract.
 
 mod access;
 mod lease;
@@ -41,21 +41,21 @@ pub struct Model {
     trouble: Box<MakesTrouble>,
 }
 
-/// Picks the groups that are in for trouble.
+/// Picks the groups that meet trouble.
 type MakesTrouble = dyn Fn(&Group) -> Option<Trouble> + Send + Sync;
 
-/// What a database may do instead of committing.
+/// A fault that a database can show instead of a normal commit.
 #[derive(Clone, Debug)]
 pub enum Trouble {
-    /// It says so; nothing is stored.
+    /// Refuses the group and stores nothing.
     Error(StoreError),
-    /// It never answers.
+    /// Never answers.
     Stall,
-    /// It commits, and answers when it is told to.
+    /// Commits, and answers after the notification.
     Late(Arc<Notify>),
 }
 
-/// Everything that is remembered.
+/// The whole state of the model.
 #[derive(Default)]
 struct Rows {
     number: i64,
@@ -65,16 +65,16 @@ struct Rows {
     destinations: BTreeMap<QueueId, Destination>,
     hot: BTreeMap<Seq, Item>,
     bodies: BTreeMap<Seq, Body>,
-    /// What was accepted under the ids of items whose bodies say something else by now.
+    /// The payloads accepted under the ids of items whose payload was replaced since.
     accepted: BTreeMap<Seq, Arc<str>>,
     absorbed: HashMap<(QueueId, ItemId), Absorbed>,
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
     came_back: BTreeMap<Seq, Vec<CameBack>>,
     typing: HashMap<(QueueId, Lane), Time>,
-    /// Request ids of claims, by what was handed out to them.
+    /// Request ids of claims, by the item handed out, with the fence of the delivery.
     requests: HashMap<Seq, (Fence, Arc<str>)>,
-    /// The events that are kept; the position of the first is one more than were purged.
+    /// The events that were not purged. The first has position `purged + 1`.
     events: Vec<Event>,
     purged: usize,
     access: access::Access,
@@ -82,17 +82,17 @@ struct Rows {
 }
 
 impl Model {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new(clock: Arc<Clock>) -> Model {
         Model { clock, rows: Mutex::default(), sweeps: AtomicUsize::new(0), trouble: Box::new(|_| None) }
     }
 
-    /// Makes trouble for the groups that `trouble` picks.
+    /// Injects trouble into the groups that `trouble` picks.
     pub fn with_trouble(self, trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -> Model {
         Model { trouble: Box::new(trouble), ..self }
     }
 
-    /// How often expired hand-outs were looked for.
+    /// Returns how often the sweep looked for expired deliveries.
     pub fn sweeps(&self) -> usize {
         self.sweeps.load(Ordering::SeqCst)
     }
@@ -117,14 +117,14 @@ impl Rows {
         self.hot.values().filter(move |item| item.queue == queue && item.lane == Some(lane))
     }
 
-    /// Adds entries to the audit, and tells of them.
+    /// Adds entries to the audit log and announces them as events.
     fn enter(&mut self, entries: Vec<Entry>) {
         self.events.extend(entries.iter().map(Entry::event));
         self.access.audit.extend(entries);
     }
 }
 
-/// An answer that is there already.
+/// Returns an answer that is already complete.
 fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> Pending<'static, T> {
     Box::pin(std::future::ready(answer))
 }
@@ -139,10 +139,10 @@ impl Store for Model {
     }
 
     fn commit(&self, _route: usize, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
-        let told = match groups.iter().find_map(|group| (self.trouble)(group)) {
+        let late = match groups.iter().find_map(|group| (self.trouble)(group)) {
             Some(Trouble::Error(error)) => return ready(Err(error)),
             Some(Trouble::Stall) => return Box::pin(std::future::pending()),
-            Some(Trouble::Late(told)) => Some(told),
+            Some(Trouble::Late(late)) => Some(late),
             None => None,
         };
         let now = self.now();
@@ -162,10 +162,10 @@ impl Store for Model {
             Group::Access(group) => rows.change_access(group, now),
         });
         let outcomes = Ok(outcomes.collect());
-        match told {
+        match late {
             None => ready(outcomes),
-            Some(told) => Box::pin(async move {
-                told.notified().await;
+            Some(late) => Box::pin(async move {
+                late.notified().await;
                 outcomes
             }),
         }
@@ -358,7 +358,7 @@ impl Store for Model {
     }
 
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
-        ready(Ok(self.rows().one_task(id)))
+        ready(Ok(self.rows().find_task(id)))
     }
 
     fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {

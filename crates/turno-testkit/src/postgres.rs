@@ -1,17 +1,17 @@
 //! A private PostgreSQL for tests and benchmarks.
 //!
-//! A [`Cluster`] is a server of our own: made with `initdb` in a temporary directory, listening on a free
-//! port of 127.0.0.1, gone when its owner is gone. The harness is the parent of `postgres` itself, not of
+//! A [`Cluster`] is a private server: it is created with `initdb` in a temporary directory, listens on a free
+//! port of 127.0.0.1, and ends with its owner. The harness is the parent of `postgres` itself, not of
 //! `pg_ctl`, so that a test can kill the server and start it again on the same data.
 //!
-//! Two ways to get one:
+//! There are two ways to get one:
 //!
 //! - [`Cluster::start`]: for a test that kills, stops or tunes its server. These take `&mut self`.
-//! - [`Cluster::for_tests`]: for everybody else. It is shared, hence `&'static` and out of reach of those
-//!   methods. A runner that gives each test a process of its own (nextest) still gets one server per run:
-//!   the first test starts it, the others find it, and it ends with the run.
+//! - [`Cluster::for_tests`]: for all other tests. It is shared, so it is `&'static` and those methods cannot be
+//!   called. With a runner that starts a process per test (nextest), a run still has one server: the first test
+//!   starts it, the others find it, and it ends with the run.
 //!
-//! [`Cluster::standby`] makes a standby, for tests of failovers.
+//! [`Cluster::standby`] creates a standby, for failover tests.
 //!
 //! Left out on purpose: extensions, passwords (it trusts every connection from 127.0.0.1), and
 //! downloading a server: one must be installed (`TURNO_PG_BIN` names its directory if it is in an unusual
@@ -37,10 +37,10 @@ use binaries::Binaries;
 use server::Server;
 use watchdog::Watchdog;
 
-/// The superuser of every cluster; its name is no secret, since nothing but 127.0.0.1 is listened on.
+/// The superuser of every cluster. Its name is no secret, because the server listens only on 127.0.0.1.
 const USER: &str = "turno";
 
-/// Why there is no server: a sentence for the person who runs the tests, with the end of the server's log.
+/// The reason why the server failed, for the person who runs the tests, with the end of the server's log.
 #[derive(Debug)]
 pub struct Error(String);
 
@@ -58,30 +58,30 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// How the server is tuned. Everything not named here keeps PostgreSQL's default, as a user's server would.
+/// The server's settings. Everything not named here keeps PostgreSQL's default, as on a user's server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Off loses nothing when the server is killed (the kernel still has the pages), only when the machine
-    /// dies. So tests of crashes may turn it off; figures may not.
+    /// With `false`, a killed server loses nothing, because the kernel still has the pages; only a machine crash
+    /// loses data. So crash tests may turn it off, and benchmarks may not.
     pub fsync: bool,
     /// Megabytes of `shared_buffers`.
     pub shared_buffers_mb: u32,
-    /// Gigabytes of `max_wal_size`: with little, a benchmark measures checkpoints.
+    /// Gigabytes of `max_wal_size`. With a small value a benchmark measures checkpoints.
     pub max_wal_size_gb: u32,
-    /// `max_connections`; tests of many processes at once need more than the default of 100.
+    /// `max_connections`. Tests with many processes need more than the default of 100.
     pub max_connections: u32,
-    /// Further `name = value` pairs, given last, so that they win.
+    /// Further `name = value` pairs. They come last, so they override the others.
     pub extra: Vec<(String, String)>,
 }
 
 impl Settings {
-    /// Quick to start and to throw away.
+    /// Settings that start fast and do not sync to disk.
     #[must_use]
     pub fn tests() -> Self {
         Self { fsync: false, shared_buffers_mb: 128, max_wal_size_gb: 1, max_connections: 400, extra: Vec::new() }
     }
 
-    /// As durable as a server that matters, with room enough not to measure checkpoints.
+    /// Settings as durable as in production, with enough WAL not to measure checkpoints.
     #[must_use]
     pub fn bench() -> Self {
         Self {
@@ -94,10 +94,10 @@ impl Settings {
     }
 }
 
-/// A running (or killed, and not yet restarted) private server.
+/// A private server, running or killed.
 ///
-/// Dropping it stops the server and removes its directory; a process that dies without dropping it leaves
-/// both to the `watchdog`.
+/// Dropping it stops the server and removes its directory. If a process dies without dropping it, the `watchdog`
+/// does both.
 #[derive(Debug)]
 pub struct Cluster {
     port: u16,
@@ -116,7 +116,7 @@ impl Cluster {
     /// Starts a server with the settings for tests.
     ///
     /// # Errors
-    /// When no PostgreSQL is installed, or when it does not become ready in a minute.
+    /// If no PostgreSQL is installed, or if the server is not ready within a minute.
     pub fn start() -> Result<Self, Error> {
         Self::start_with(Settings::tests())
     }
@@ -124,7 +124,7 @@ impl Cluster {
     /// Starts a server in a new temporary directory.
     ///
     /// # Errors
-    /// When no PostgreSQL is installed, or when it does not become ready in a minute.
+    /// If no PostgreSQL is installed, or if the server is not ready within a minute.
     pub fn start_with(settings: Settings) -> Result<Self, Error> {
         let directory = std::env::temp_dir().join(format!("turno-pg-{}", unique()));
         Self::start_in(directory, settings)
@@ -132,16 +132,16 @@ impl Cluster {
 
     fn start_in(directory: PathBuf, settings: Settings) -> Result<Self, Error> {
         let binaries = Binaries::find()?;
-        // Before anything is on disk: from here on, however this process ends, the directory goes with it.
+        // Started before any file exists, so that the directory is removed however this process ends.
         let mut watchdog = Watchdog::start(&directory)?;
         let server = Server::start(binaries, &directory, settings, &mut watchdog)?;
         Ok(Self { port: server.port(), directory, owned: Some(Owned { server, watchdog }) })
     }
 
-    /// The server of this test run, started by whoever asks first.
+    /// Returns the server of this test run. The first caller starts it.
     ///
     /// # Panics
-    /// When it cannot be started: no test that asks for it could go on.
+    /// If the server cannot be started, because no test could go on without it.
     #[must_use]
     pub fn for_tests() -> &'static Self {
         static CLUSTER: OnceLock<Cluster> = OnceLock::new();
@@ -151,30 +151,30 @@ impl Cluster {
         })
     }
 
-    /// Ends the server with SIGKILL, and every process it had: what a power cut leaves behind.
+    /// Kills the server and all its processes with SIGKILL, to simulate a power cut.
     ///
     /// # Errors
-    /// When the processes outlive it.
+    /// If the processes do not end.
     pub fn kill(&mut self) -> Result<(), Error> {
         let Owned { server, watchdog } = self.owned();
         server.kill()?;
         watchdog.forget_server()
     }
 
-    /// Ends the server politely ("fast": sessions are cut, data is flushed).
+    /// Stops the server with a "fast" shutdown: sessions are cut, data is flushed.
     ///
     /// # Errors
-    /// When it does not end in a minute.
+    /// If the server does not end within a minute.
     pub fn stop(&mut self) -> Result<(), Error> {
         let Owned { server, watchdog } = self.owned();
         server.stop()?;
         watchdog.forget_server()
     }
 
-    /// Starts the server again on the same data and port, so that URLs stay true. Stops it first if it runs.
+    /// Starts the server again on the same data and port, so that URLs stay valid. Stops it first if it runs.
     ///
     /// # Errors
-    /// When it does not become ready in a minute.
+    /// If the server is not ready within a minute.
     pub fn restart(&mut self) -> Result<(), Error> {
         let Owned { server, watchdog } = self.owned();
         server.stop()?;
@@ -185,25 +185,25 @@ impl Cluster {
         self.owned.as_mut().expect("only `for_tests` makes a cluster that is not owned, and gives it out as `&'static`")
     }
 
-    /// The URL of a database on this server.
+    /// Returns the URL of a database on this server.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Where the data, the log (`server.log`) and the Unix socket (`socket/`) are.
+    /// Returns the directory of the data, the log (`server.log`) and the Unix socket (`socket/`).
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Creates an empty database that nobody else has and returns its URL.
+    /// Creates an empty database for the caller alone and returns its URL.
     ///
     /// # Panics
-    /// When the server refuses: it is ours, so this is a defect of the harness.
+    /// If the server refuses, which is a defect of the harness.
     pub async fn fresh_database(&self) -> String {
         let name = format!("db_{}", unique().replace('-', "_"));
-        // template0 and not template1: nobody can be connected to it, which would make the copy fail.
+        // template0 accepts no connections. A connection to the template makes the copy fail.
         let statement = format!("create database {name} template template0");
         let (client, connection) =
             tokio_postgres::connect(&self.url("postgres"), NoTls).await.expect("our own server accepts connections");
@@ -214,13 +214,13 @@ impl Cluster {
         self.url(&name)
     }
 
-    /// [`Cluster::fresh_database`] for callers that are not async (or that are, and must not nest runtimes).
+    /// Does the same as [`Cluster::fresh_database`], for callers that are not async or must not nest runtimes.
     ///
     /// # Panics
     /// As [`Cluster::fresh_database`].
     #[must_use]
     pub fn fresh_database_blocking(&self) -> String {
-        // On a thread of its own, since a runtime refuses to block inside another one.
+        // On its own thread, because a runtime refuses to block inside another one.
         std::thread::scope(|scope| {
             let create = || {
                 let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -235,7 +235,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         if let Some(Owned { server, watchdog }) = &mut self.owned {
-            // An error leaves the server to the watchdog, which is less polite.
+            // If this fails, the watchdog ends the server by force.
             if server.stop().is_ok() {
                 let _ = watchdog.forget_server();
             }
@@ -244,12 +244,12 @@ impl Drop for Cluster {
     }
 }
 
-/// A name part that no other call, process or run of this machine has.
+/// Returns a name part that is unique on this machine, across calls, processes and runs.
 #[expect(clippy::disallowed_methods, reason = "tells runs apart; nothing is decided by it")]
 fn unique() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    // The time guards against a process id that comes back.
+    // The time guards against reused process ids.
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos());
     format!("{:x}-{:x}-{count}", std::process::id(), nanos & 0xffff_ffff_ffff)
 }

@@ -1,9 +1,8 @@
 //! A seeded simulation: people, clerks, workers, listeners and several instances of Turno on one simulated database.
 //!
-//! It drives the real decisions of `turno::store` through everything that can come in between: interleaved
-//! transactions, crashes, lost and doubled messages, pauses longer than a lease, a clock that steps, a failover that loses
-//! the newest commits. Checkers
-//! outside the engine watch the history. One number, the seed, decides everything, so a failure replays.
+//! The simulation runs the real decisions of `turno::store` under faults: interleaved transactions, crashes, lost and
+//! doubled messages, pauses longer than a lease, clock steps, and failovers that lose the newest commits. Checkers
+//! outside the engine watch the history. The seed determines everything, so a failure can be replayed.
 //!
 //! Left out: real SQL (the conformance cases run it), the engine's own queues and waits, and access.
 
@@ -29,11 +28,11 @@ use world::World;
 /// How to run a world.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many client calls before the faults stop and everything is finished.
+    /// The number of client calls before the faults stop and all work is finished.
     pub operations: u64,
-    /// Which bug to switch on.
+    /// The bug to switch on, if any.
     pub sabotage: Option<Sabotage>,
-    /// Whether to write down what happens.
+    /// Whether to record a trace.
     pub record: bool,
 }
 
@@ -43,64 +42,64 @@ impl Default for Options {
     }
 }
 
-/// What went wrong on purpose.
+/// Counts of the injected faults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// Instances that died.
+    /// Instances that crashed.
     pub crashes: u64,
-    /// Transactions that died with them.
+    /// Transactions that were aborted by a crash.
     pub aborted: u64,
-    /// Answers that never arrived although everything had happened.
+    /// Answers that were lost after the commit.
     pub lost_answers: u64,
     /// Calls that arrived twice.
     pub doubled: u64,
     /// Calls that arrived late.
     pub delayed: u64,
-    /// Instances that stood still in a transaction.
+    /// Instances that paused inside a transaction.
     pub stalls: u64,
-    /// Steps of the database's clock forwards.
+    /// Forward steps of the database's clock.
     pub steps_forward: u64,
-    /// Steps of the database's clock back.
+    /// Backward steps of the database's clock.
     pub steps_back: u64,
     /// Failovers to a standby that lacked the newest commits.
     pub failovers: u64,
-    /// Commits that such failovers lost.
+    /// Commits that were lost by a failover.
     pub lost_commits: u64,
 }
 
-/// What a world, or many of them, did.
+/// Counts of what happened in one world or in many.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Worlds.
+    /// Simulated worlds.
     pub seeds: u64,
     /// Client calls.
     pub operations: u64,
     /// Transactions that committed.
     pub commits: u64,
-    /// Times that a transaction waited for a lock.
+    /// Waits of a transaction for a lock.
     pub waits: u64,
-    /// Transactions that were redone because the same new id came in between.
+    /// Transactions that were repeated because another transaction inserted the same new id.
     pub redone: u64,
-    /// Finalizes of tasks that were answered, also with a refusal.
+    /// Finalizes of tasks that were answered, refusals included.
     pub finalizes: u64,
     /// Lines of tasks that were applied.
     pub lines_applied: u64,
     /// Lines of tasks that failed.
     pub lines_failed: u64,
-    /// Times that somebody had to ask again because a line was being applied.
+    /// Calls that were answered "pinned" because a line was being applied.
     pub pinned: u64,
     /// Events that got a position.
     pub events: u64,
-    /// Listeners who were told of a gap.
+    /// Resets that listeners received because of a gap.
     pub resets: u64,
-    /// How much time passed in the worlds.
+    /// Simulated time that passed.
     pub simulated_ms: u64,
-    /// What went wrong on purpose.
+    /// Injected faults.
     pub faults: Faults,
 }
 
 impl Tally {
-    /// Adds another world's figures.
+    /// Adds the counts of another world.
     pub fn add(&mut self, other: &Tally) {
         self.seeds += other.seeds;
         self.operations += other.operations;
@@ -128,20 +127,20 @@ impl Tally {
     }
 }
 
-/// A broken promise.
+/// A broken invariant.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The invariant, as in the list of promises.
+    /// The id of the invariant, as in `docs/internals/invariants.md`.
     pub id: &'static str,
-    /// The resource, or queue and key.
+    /// The resource, or the queue and the key.
     pub subject: String,
-    /// What was seen.
+    /// A description of the violation.
     pub message: String,
-    /// The event at which it was seen.
+    /// The step at which the violation was seen.
     pub step: u64,
-    /// The world in which it happens again.
+    /// The seed that replays the violation.
     pub seed: u64,
-    /// The last lines about the subject.
+    /// The last trace lines about the subject.
     pub excerpt: Vec<String>,
 }
 
@@ -153,7 +152,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Lives one world through.
+/// Runs one world.
 pub fn run(seed: u64, options: &Options) -> (Tally, Option<Violation>) {
     let setup = Setup::new();
     let (mut tally, _, violation) = World::new(seed, options, &setup).live(options.operations);
@@ -161,7 +160,7 @@ pub fn run(seed: u64, options: &Options) -> (Tally, Option<Violation>) {
     (tally, violation.map(|violation| explain(seed, options, violation)))
 }
 
-/// The whole story of one world.
+/// Runs one world and returns its whole trace.
 pub fn trace(seed: u64, options: &Options) -> (Vec<String>, Option<Violation>) {
     let setup = Setup::new();
     let options = Options { record: true, ..*options };
@@ -170,7 +169,7 @@ pub fn trace(seed: u64, options: &Options) -> (Vec<String>, Option<Violation>) {
     (lines, violation.map(|violation| explain(seed, &options, violation)))
 }
 
-/// Lives the world through once more, this time writing down what concerns the violation.
+/// Runs the world again and records the trace lines that concern the violation.
 fn explain(seed: u64, options: &Options, violation: Violation) -> Violation {
     const LINES: usize = 40;
     let setup = Setup::new();

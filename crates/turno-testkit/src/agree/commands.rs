@@ -1,4 +1,4 @@
-//! Random commands, and a session that carries them out and remembers what it was handed.
+//! Random commands, and a session that runs them and remembers its deliveries.
 
 use super::renumber::Answer;
 use crate::conformance::{holder, resource};
@@ -13,7 +13,7 @@ use turno::{ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement, T
 
 const USERS: [&str; 4] = ["ana", "luis", "eva", "admin"];
 
-/// A small generator: the same seed, the same commands.
+/// A small random generator: the same seed gives the same commands.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// One command, with everything random about it decided.
+/// One command with all its random choices.
 #[derive(Clone, Debug)]
 pub(super) enum Command {
     Pass(i64),
@@ -68,7 +68,7 @@ impl Session {
         Session { turno, time, queues, handed: Vec::new(), fences: Vec::new(), put: 0 }
     }
 
-    /// Chooses what makes sense now: more settling when something is handed out.
+    /// Chooses a command that makes sense now: settlements are more likely while deliveries are live.
     pub(super) fn choose(&self, random: &mut Random) -> Command {
         let queue = random.below(self.queues.len() as u64) as usize;
         let (key, id) = (random.below(3), 1 + random.below(self.put.max(1)));
@@ -194,7 +194,7 @@ impl Session {
         }
     }
 
-    /// All items of all queues.
+    /// Returns all items of all queues.
     pub(super) async fn everything(&self) -> Vec<Answer> {
         let mut all = Vec::new();
         for queue in &self.queues {
@@ -202,7 +202,7 @@ impl Session {
             let records = self
                 .turno
                 .store()
-                .expect("nobody in particular asks")
+                .expect("a trusted handle may read")
                 .items(id, ItemQuery { limit: 1_000_000, ..ItemQuery::default() })
                 .await
                 .expect("answers");
@@ -262,7 +262,7 @@ impl Session {
     async fn settle(&mut self, which: usize, kind: u64, forget: bool) -> Answer {
         let (queue, handed, ids) = self.handed[which].clone();
         let middle = || Some(ids[ids.len() / 2].clone());
-        // The jitter of the policy's own back-off hangs on the numbers, which differ.
+        // The jitter of the policy's back-off depends on the numbers, which differ, so the delay is explicit.
         let fail = |item, give_up| Act::Fail { error: "no".to_owned(), item, retry_in: Some(Span(150)), give_up };
         let act = match kind {
             0..=3 => Act::Ack { through: None },

@@ -1,4 +1,4 @@
-//! Answers in the model's numbers.
+//! Compares answers after mapping the store's numbers to the model's.
 
 use std::collections::BTreeMap;
 use turno::core::id::{Fence, Seq};
@@ -7,7 +7,7 @@ use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
 use turno::store::{Counts, Pulse};
 use turno::{ClaimedItem, Got, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
 
-/// Everything a session can be told.
+/// Any answer that a session can get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Lease(Box<LeaseAnswer>),
@@ -26,14 +26,14 @@ pub(super) enum Answer {
     Nothing,
 }
 
-/// Which of the store's numbers stands for which of the model's.
+/// The mapping from numbers of the model to numbers of the store.
 #[derive(Default)]
 pub(super) struct Renumber {
     of: BTreeMap<i64, i64>,
 }
 
 impl Renumber {
-    /// Whether `got`, told in the store's numbers, is `expected`, told in the model's.
+    /// Compares an answer in the store's numbers with the expected one in the model's numbers.
     pub(super) fn compare(&mut self, expected: &Answer, got: &Answer) -> Result<(), String> {
         let (mut theirs, mut ours) = (Vec::new(), Vec::new());
         let blank_expected = blank(expected.clone(), &mut theirs);
@@ -51,7 +51,7 @@ impl Renumber {
     }
 
     fn pair(&mut self, theirs: i64, ours: i64) -> Result<(), String> {
-        // Below 0 stands the place of an item that was sent round again.
+        // The cursor of a retried item is its negated sequence number.
         if theirs < 0 && ours < 0 {
             return self.pair(-theirs, -ours);
         }
@@ -69,7 +69,7 @@ impl Renumber {
     }
 }
 
-/// Takes every number out of an answer, in a fixed order.
+/// Replaces every number in an answer by 0 and collects the numbers in a fixed order.
 fn blank(mut answer: Answer, numbers: &mut Vec<i64>) -> Answer {
     match &mut answer {
         Answer::Lease(lease) => {

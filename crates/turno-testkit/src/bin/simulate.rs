@@ -1,8 +1,8 @@
-//! Runs simulated worlds until enough has happened, or until a promise breaks.
+//! Runs simulated worlds until enough operations have run, or until an invariant is violated.
 //!
 //! `simulate [--operations N | --seconds S] [--seed N] [--threads N] [--trace] [--sabotage NAME]`
 //!
-//! With `--seed` alone it lives one world through; with `--operations` or `--seconds` it starts from that seed.
+//! With `--seed` alone it runs one world. With `--operations` or `--seconds` it starts from that seed.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -95,7 +95,7 @@ fn many(wanted: &Wanted) -> ExitCode {
                 while !stop.load(Ordering::Relaxed) {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     let (tally, violation) = run(seed, &wanted.options);
-                    let mut total = total.lock().expect("a world that panics ends the program");
+                    let mut total = total.lock().expect("a panic in a world ends the program");
                     total.0.add(&tally);
                     if violation.is_some() && total.1.is_none() {
                         total.1 = violation;
@@ -112,7 +112,7 @@ fn many(wanted: &Wanted) -> ExitCode {
             });
         }
     });
-    let (tally, violation, _) = total.into_inner().expect("all worlds are over");
+    let (tally, violation, _) = total.into_inner().expect("every thread has ended");
     eprintln!();
     report(&tally, started.elapsed());
     conclude(violation)
@@ -170,7 +170,7 @@ fn conclude(violation: Option<Violation>) -> ExitCode {
     }
 }
 
-/// Thousands apart, so that a reader need not count digits.
+/// Formats a number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A database with an administrator, for checks that come from outside: `site sqlite` or `site postgres`.
+//! Creates a database with an administrator for checks from outside: `site sqlite` or `site postgres`.
 //!
 //! Prints the database's URL and a token, one per line, and keeps the database until its standard input ends.
 
@@ -10,7 +10,7 @@ use turno_testkit::postgres::{Cluster, Settings};
 fn main() {
     let kind = std::env::args().nth(1).unwrap_or_default();
     let folder = std::env::temp_dir().join(format!("turno-site-{}", std::process::id()));
-    // Kept until the end: the server goes with it.
+    // Dropped at the end of `main`, which stops the server.
     let mut cluster = None;
     let url = match kind.as_str() {
         "sqlite" => {
@@ -29,22 +29,22 @@ fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
     let token = runtime.block_on(prepare(&url));
     println!("{url}\n{token}");
-    // Whoever started it closes its end, also by dying.
+    // Standard input ends when the parent process closes it or dies.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     drop(cluster);
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// Something to read for whoever looks: a person, a queue of every kind, an item in each.
+/// Fills the database: a person, a queue of every kind and an item in each. Returns a token.
 async fn prepare(url: &str) -> String {
     let turno = Turno::open(url).await.expect("the database opens");
     let eva = NewPerson::new("eva", "Eva Ruiz", Role::Admin).expect("a person");
-    turno.add_person(eva).await.expect("nobody was there yet");
+    turno.add_person(eva).await.expect("the database is empty");
     for (name, kind) in [("bot", Kind::Lane), ("mails", Kind::Inbox), ("usuarios", Kind::Sync)] {
         let queue = turno.put_queue(name, Policy::of(kind)).await.expect("a queue");
-        let draft = Draft::json("hola").and_then(|draft| draft.key("u1")).expect("an item");
-        queue.enqueue(vec![draft]).await.expect("it is accepted");
+        let draft = Draft::json("hola").and_then(|draft| draft.key("u1")).expect("the draft is valid");
+        queue.enqueue(vec![draft]).await.expect("the item is accepted");
     }
     let token = NewToken::of("eva").expect("a name");
-    turno.create_token(token).await.expect("she is there").1
+    turno.create_token(token).await.expect("the person exists").1
 }

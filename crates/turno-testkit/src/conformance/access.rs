@@ -1,4 +1,4 @@
-//! Access: who may, from the next request on, on every instance.
+//! Access: permissions, tokens, sessions and roles take effect from the next request on, on every instance.
 
 use super::world::{World, draft, holder, queue_name};
 use turno::core::access::{ChangeRefused, Denied, Permission, Role};
@@ -12,25 +12,25 @@ use turno::store::{AuditQuery, LeaseQuery};
 use turno::{Error, Job, LeaseAnswer, Live, NewPerson, NewToken, PersonChange, Subscription, Turno};
 
 super::cases![
-    a_token_speaks_for_its_owner_with_no_more_than_both_may,
+    a_token_has_only_rights_in_both_its_scope_and_its_owners_role,
     without_the_permission_nothing_changes,
     a_revoked_token_is_dead_from_the_next_request_on_every_instance,
     a_changed_role_works_from_the_next_request_on_every_instance,
     a_token_that_expires_is_dead_at_that_instant,
-    the_last_administrator_stays_also_when_two_leave_at_once,
-    whoever_is_locked_out_loses_what_they_hold,
-    a_session_speaks_for_somebody_whom_nobody_knows,
-    a_session_dies_with_the_token_that_made_it,
-    acting_for_somebody_shows_both_in_the_audit,
+    the_last_administrator_stays_when_two_are_disabled_at_once,
+    disabling_a_user_ends_their_leases,
+    a_session_can_act_for_a_user_that_turno_does_not_know,
+    revoking_a_token_ends_the_sessions_it_minted,
+    an_override_on_behalf_of_a_user_audits_both_users,
     a_machine_must_name_its_instance,
     a_token_for_some_resources_reaches_no_others,
     people_and_tokens_are_listed_without_secrets,
-    a_session_locks_a_task_like_anybody,
-    nobody_expels_anybody_by_a_command,
-    a_session_dies_when_its_maker_is_locked_out,
-    a_listener_hears_what_they_may_and_as_long_as_they_may,
-    a_worker_whose_token_was_revoked_ends_and_says_so,
-    times_of_a_lease_are_not_the_callers_to_choose,
+    a_session_can_lock_and_finalize_its_task,
+    a_caller_cannot_submit_an_expel_command,
+    disabling_a_user_ends_the_sessions_they_minted,
+    a_listener_gets_only_permitted_events_and_only_while_permitted,
+    a_worker_whose_token_is_revoked_stops_with_an_error,
+    a_caller_cannot_choose_the_times_of_a_lease,
 ];
 
 fn user(id: &str) -> UserId {
@@ -41,7 +41,7 @@ fn resource(name: &str) -> Resource {
     Resource::new(name).unwrap()
 }
 
-/// A person and a handle that acts as them.
+/// Adds a person and returns a handle authenticated as that person.
 async fn person(turno: &Turno, id: &str, role: Role) -> Turno {
     turno.add_person(NewPerson::new(id, &format!("«{id}»"), role).unwrap()).await.unwrap();
     let (_, secret) = turno.create_token(NewToken::of(id).unwrap()).await.unwrap();
@@ -62,7 +62,7 @@ fn missing(permission: Permission) -> Error {
 
 const OUT: Error = Error::Denied(Denied::Unauthenticated);
 
-async fn a_token_speaks_for_its_owner_with_no_more_than_both_may(world: World) {
+async fn a_token_has_only_rights_in_both_its_scope_and_its_owners_role(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
     let scope = [Permission::QueuesProduce].into_iter().collect();
     let narrow = NewToken { scope: Some(scope), ..NewToken::of("ana").unwrap() };
@@ -112,7 +112,7 @@ async fn without_the_permission_nothing_changes(world: World) {
     let task = viewer.task_create(viewer.holder(None), "t", Vec::new(), false, None).await;
     assert_eq!(task.unwrap_err(), missing(Permission::InventoryManage));
     let foreign = editor.lease(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
-    assert!(matches!(foreign, Err(Error::Invalid(_))), "nor in somebody else's name");
+    assert!(matches!(foreign, Err(Error::Invalid(_))), "a caller cannot act in another user's name");
 
     let (_, state) = root.lease_state(resource("r")).await.unwrap();
     assert_eq!(state, held.state, "the lock is as it was");
@@ -144,7 +144,7 @@ async fn a_revoked_token_is_dead_from_the_next_request_on_every_instance(world: 
         assert_eq!(claim(ana, "t").await, Err(OUT), "a command");
         let beat = Action::Heartbeat { fence: held.fence, idle: None, worked: false };
         assert_eq!(ana.lease(named(ana, "r", beat)).await, Err(OUT), "a heartbeat, which needs no lock");
-        assert_eq!(ana.lease_state(resource("r")).await.unwrap_err(), OUT, "and a look");
+        assert_eq!(ana.lease_state(resource("r")).await.unwrap_err(), OUT, "a read");
     }
     assert_eq!(other.authenticate(&secret).await.unwrap_err(), OUT);
     let (_, state) = world.turno.lease_state(resource("t")).await.unwrap();
@@ -162,7 +162,7 @@ async fn a_changed_role_works_from_the_next_request_on_every_instance(world: Wor
     assert_eq!(claim(&ana, "s").await, Err(missing(Permission::LeasesUse)));
     world.turno.change_person(user("ana"), role(Role::Admin)).await.unwrap();
     assert!(claim(&other.authenticate(&secret).await.unwrap(), "s").await.is_ok());
-    assert!(ana.people(None, 10).await.is_ok(), "also with the handle that was refused before");
+    assert!(ana.people(None, 10).await.is_ok(), "the handle that was refused before works again");
 }
 
 async fn a_token_that_expires_is_dead_at_that_instant(world: World) {
@@ -177,7 +177,7 @@ async fn a_token_that_expires_is_dead_at_that_instant(world: World) {
     assert_eq!(world.turno.authenticate(&secret).await.unwrap_err(), OUT);
 }
 
-async fn the_last_administrator_stays_also_when_two_leave_at_once(world: World) {
+async fn the_last_administrator_stays_when_two_are_disabled_at_once(world: World) {
     let other = world.instance().await;
     person(&world.turno, "eva", Role::Admin).await;
     person(&world.turno, "leo", Role::Admin).await;
@@ -191,7 +191,7 @@ async fn the_last_administrator_stays_also_when_two_leave_at_once(world: World) 
     assert_eq!(left.count(), 1);
 }
 
-async fn whoever_is_locked_out_loses_what_they_hold(world: World) {
+async fn disabling_a_user_ends_their_leases(world: World) {
     let ana = person(&world.turno, "ana", Role::Editor).await;
     person(&world.turno, "eva", Role::Admin).await;
     let grant = claim(&ana, "r").await.unwrap().state.grant.unwrap();
@@ -203,10 +203,14 @@ async fn whoever_is_locked_out_loses_what_they_hold(world: World) {
     assert_eq!((state.grant, ending.grant.fence, ending.cause), (None, grant.fence, Cause::UserDisabled));
     assert_eq!(claim(&ana, "r").await, Err(OUT));
     let left = world.turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await.unwrap().states;
-    assert_eq!(left.iter().map(|state| state.resource.as_str()).collect::<Vec<_>>(), ["s"], "nobody else did");
+    assert_eq!(
+        left.iter().map(|state| state.resource.as_str()).collect::<Vec<_>>(),
+        ["s"],
+        "other holders keep their leases"
+    );
 }
 
-/// A machine's handle that may make sessions.
+/// Returns a machine's handle that may mint sessions, and the id of its token.
 async fn portal(world: &World) -> (Turno, String) {
     if world.turno.person(user("eva")).await.unwrap().is_none() {
         world.turno.add_person(NewPerson::new("eva", "Eva", Role::Admin).unwrap()).await.unwrap();
@@ -221,7 +225,7 @@ fn stranger() -> NewToken {
     NewToken { name: Some("Paco Ñ".to_owned()), ..NewToken::of("laravel-31").unwrap() }
 }
 
-async fn a_session_speaks_for_somebody_whom_nobody_knows(world: World) {
+async fn a_session_can_act_for_a_user_that_turno_does_not_know(world: World) {
     let (portal, _) = portal(&world).await;
     let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
     let paco = world.turno.authenticate(&secret).await.unwrap();
@@ -229,7 +233,11 @@ async fn a_session_speaks_for_somebody_whom_nobody_knows(world: World) {
     assert_eq!((holder.user.as_str(), holder.name.as_str()), ("laravel-31", "Paco Ñ"));
     let queue = world.queue(Policy::of(Kind::Inbox)).await.row().await.unwrap().name.clone();
     let refused = paco.queue(queue).await.unwrap().enqueue(vec![draft("k", "1")]).await;
-    assert_eq!(refused, Err(missing(Permission::QueuesProduce)), "what a page needs, and no more");
+    assert_eq!(
+        refused,
+        Err(missing(Permission::QueuesProduce)),
+        "a session has only the permissions that a page needs"
+    );
     world.pass(900_000);
     assert_eq!(claim(&paco, "s").await, Err(OUT));
     let long = portal.mint_session(stranger(), Span::from_secs(901)).await;
@@ -239,7 +247,7 @@ async fn a_session_speaks_for_somebody_whom_nobody_knows(world: World) {
     assert_eq!(refused, Err(Error::Refused(ChangeRefused::MoreThanHeld(Permission::LocksOverride))));
 }
 
-async fn a_session_dies_with_the_token_that_made_it(world: World) {
+async fn revoking_a_token_ends_the_sessions_it_minted(world: World) {
     let (portal, id) = portal(&world).await;
     let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
     let paco = world.turno.authenticate(&secret).await.unwrap();
@@ -248,7 +256,7 @@ async fn a_session_dies_with_the_token_that_made_it(world: World) {
     assert_eq!(claim(&paco, "r").await, Err(OUT));
 }
 
-async fn acting_for_somebody_shows_both_in_the_audit(world: World) {
+async fn an_override_on_behalf_of_a_user_audits_both_users(world: World) {
     let eva = person(&world.turno, "eva", Role::Admin).await;
     world.turno.add_person(NewPerson::new("leo", "Leo", Role::Admin).unwrap()).await.unwrap();
     let as_leo = eva.on_behalf_of(user("leo")).await.unwrap();
@@ -259,10 +267,10 @@ async fn acting_for_somebody_shows_both_in_the_audit(world: World) {
     assert_eq!(taken.state.grant.unwrap().holder.user, user("leo"));
     let query = AuditQuery { action: Some("lock_force_claim".to_owned()), limit: 9, ..AuditQuery::default() };
     let entries = eva.audit(query).await.unwrap();
-    let told: Vec<_> = entries.iter().map(|entry| (entry.actor.user.clone(), entry.actor.via.clone())).collect();
-    assert_eq!(told, [(user("leo"), Some(user("eva")))]);
+    let actors: Vec<_> = entries.iter().map(|entry| (entry.actor.user.clone(), entry.actor.via.clone())).collect();
+    assert_eq!(actors, [(user("leo"), Some(user("eva")))]);
     let by_eva = AuditQuery { actor: Some(user("eva")), limit: 9, ..AuditQuery::default() };
-    assert_eq!(eva.audit(by_eva).await.unwrap().len(), 1, "found by either of them");
+    assert_eq!(eva.audit(by_eva).await.unwrap().len(), 1, "the entry is found under either user");
     let ana = person(&world.turno, "ana", Role::Editor).await;
     assert_eq!(ana.on_behalf_of(user("leo")).await.unwrap_err(), missing(Permission::SessionsMint));
 }
@@ -302,26 +310,29 @@ async fn people_and_tokens_are_listed_without_secrets(mut world: World) {
     let (token, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
     world.reopen().await;
     let people = world.turno.people(None, 10).await.unwrap();
-    let told: Vec<_> = people.iter().map(|person| (person.id.as_str(), person.name.as_str(), person.role)).collect();
-    assert_eq!(told, [("ana", "«ana»", Role::Editor), ("eva", "«eva»", Role::Admin)]);
+    let listed: Vec<_> = people.iter().map(|person| (person.id.as_str(), person.name.as_str(), person.role)).collect();
+    assert_eq!(listed, [("ana", "«ana»", Role::Editor), ("eva", "«eva»", Role::Admin)]);
     assert_eq!(world.turno.people(Some(user("ana")), 10).await.unwrap().len(), 1);
     let tokens = world.turno.tokens(None, None, 10).await.unwrap();
     assert_eq!(tokens.len(), 3);
     assert!(tokens.contains(&token));
-    assert!(!format!("{tokens:?}").contains(&secret[10..]), "of a secret only its hash is kept");
+    assert!(!format!("{tokens:?}").contains(&secret[10..]), "only the hash of a secret is stored");
     let own = ana.tokens(Some(user("eva")), None, 10).await.unwrap();
-    assert!(own.iter().all(|token| token.user == user("ana")) && own.len() == 1, "others' are not shown");
+    assert!(
+        own.iter().all(|token| token.user == user("ana")) && own.len() == 1,
+        "only the caller's own tokens are listed"
+    );
 }
 
-async fn nobody_expels_anybody_by_a_command(world: World) {
+async fn a_caller_cannot_submit_an_expel_command(world: World) {
     let (ana, eva) = (person(&world.turno, "ana", Role::Editor).await, person(&world.turno, "eva", Role::Admin).await);
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
     let id = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap().task.unwrap().id;
     claim(&ana, id.resource().as_str()).await.unwrap();
     let expel = || Action::Expel { user: user("ana") };
-    for one in [&ana, &eva, &world.turno] {
-        assert!(matches!(one.lease(named(one, id.resource().as_str(), expel())).await, Err(Error::Invalid(_))));
-        let as_task = one.task(Some(id), one.holder(None), task::Action::Lease(expel())).await;
+    for turno in [&ana, &eva, &world.turno] {
+        assert!(matches!(turno.lease(named(turno, id.resource().as_str(), expel())).await, Err(Error::Invalid(_))));
+        let as_task = turno.task(Some(id), turno.holder(None), task::Action::Lease(expel())).await;
         assert!(matches!(as_task, Err(Error::Invalid(_))));
     }
     let force = task::Action::Lease(Action::ForceRelease { reason: "x".to_owned(), fence: None });
@@ -331,7 +342,7 @@ async fn nobody_expels_anybody_by_a_command(world: World) {
     assert_eq!(state.live(now).unwrap().holder.user, user("ana"));
 }
 
-async fn a_session_dies_when_its_maker_is_locked_out(world: World) {
+async fn disabling_a_user_ends_the_sessions_they_minted(world: World) {
     let (portal, _) = portal(&world).await;
     person(&world.turno, "leo", Role::Admin).await;
     let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
@@ -343,7 +354,7 @@ async fn a_session_dies_when_its_maker_is_locked_out(world: World) {
     assert_eq!(world.instance().await.authenticate(&secret).await.unwrap_err(), OUT);
 }
 
-async fn a_listener_hears_what_they_may_and_as_long_as_they_may(world: World) {
+async fn a_listener_gets_only_permitted_events_and_only_while_permitted(world: World) {
     let eva = person(&world.turno, "eva", Role::Admin).await;
     person(&world.turno, "leo", Role::Admin).await;
     let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("eva").unwrap() };
@@ -353,10 +364,10 @@ async fn a_listener_hears_what_they_may_and_as_long_as_they_may(world: World) {
     let mut some = confined.subscribe(Topic::Leases.into(), None).await.unwrap();
     claim(&world.turno, "secreto").await.unwrap();
     claim(&world.turno, "caja:7").await.unwrap();
-    assert_eq!(&*lease_event(&mut some).await.unwrap(), "caja:7", "and not what the token is not for");
+    assert_eq!(&*lease_event(&mut some).await.unwrap(), "caja:7", "the token is restricted to `caja:`");
     assert_eq!(&*lease_event(&mut all).await.unwrap(), "secreto");
     world.turno.revoke_token(&token.id).await.unwrap();
-    assert_eq!(lease_event(&mut some).await, Err(OUT), "listening ends with the token");
+    assert_eq!(lease_event(&mut some).await, Err(OUT), "the subscription ends with the token");
     let role = PersonChange { role: Some(Role::Viewer), ..PersonChange::default() };
     world.turno.change_person(user("eva"), role).await.unwrap();
     force_and_claim(&world.turno).await;
@@ -364,35 +375,35 @@ async fn a_listener_hears_what_they_may_and_as_long_as_they_may(world: World) {
     loop {
         match tokio::time::timeout(std::time::Duration::from_secs(20), all.next()).await.expect("heard").unwrap() {
             Live::Event { event, .. } if event.topic == Topic::Audit => {
-                assert_ne!(event.detail.as_deref(), Some("lock_force_release"), "not any more");
+                assert_ne!(event.detail.as_deref(), Some("lock_force_release"), "a viewer gets no audit events");
                 audits += 1;
             }
             Live::Event { event, .. } if &*event.resource == "caja:last" => break,
             _ => {}
         }
     }
-    assert!(audits <= 3, "only what was audited before: {audits}");
+    assert!(audits <= 3, "only entries from before the role change: {audits}");
 }
 
-/// An override, which is audited, and then something that everybody hears.
+/// Makes an override, which is audited, and then a claim, which every listener hears.
 async fn force_and_claim(turno: &Turno) {
     let force = Action::ForceRelease { reason: "x".to_owned(), fence: None };
     turno.lease(named(turno, "caja:7", force)).await.unwrap();
     claim(turno, "caja:last").await.unwrap();
 }
 
-/// The resource of the next event about a lease.
+/// Returns the resource of the next lease event.
 async fn lease_event(listener: &mut Subscription) -> Result<std::sync::Arc<str>, Error> {
     loop {
         let heard = tokio::time::timeout(std::time::Duration::from_secs(20), listener.next()).await;
-        match heard.expect("something is heard in time")? {
+        match heard.expect("an event arrives within 20 seconds")? {
             Live::Event { event, .. } if event.topic == Topic::Leases => return Ok(event.resource.clone()),
             _ => {}
         }
     }
 }
 
-async fn a_worker_whose_token_was_revoked_ends_and_says_so(world: World) {
+async fn a_worker_whose_token_is_revoked_stops_with_an_error(world: World) {
     person(&world.turno, "robot", Role::Editor).await;
     let (token, secret) = world.turno.create_token(NewToken::of("robot").unwrap()).await.unwrap();
     let robot = world.turno.authenticate(&secret).await.unwrap();
@@ -408,23 +419,26 @@ async fn a_worker_whose_token_was_revoked_ends_and_says_so(world: World) {
     });
     let running = tokio::spawn(worker.run_until(std::future::pending::<()>()));
     trusted.enqueue(vec![draft("k", "1")]).await.unwrap();
-    heard.recv().await.expect("it works");
+    heard.recv().await.expect("the worker handles the first item");
     world.turno.revoke_token(&token.id).await.unwrap();
     trusted.enqueue(vec![draft("k", "2")]).await.unwrap();
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), running).await.expect("it ends").unwrap();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), running)
+        .await
+        .expect("the worker stops within 20 seconds")
+        .unwrap();
     assert_eq!(ended, Err(OUT));
 }
 
-async fn times_of_a_lease_are_not_the_callers_to_choose(world: World) {
+async fn a_caller_cannot_choose_the_times_of_a_lease(world: World) {
     let ana = person(&world.turno, "ana", Role::Editor).await;
     let mut command = named(&ana, "r", Action::Claim { ttl: None, wait: false });
     command.policy.ttl = Span::from_secs(86_400);
     command.policy.max_ttl = Span::from_secs(86_400);
     let grant = ana.lease(command).await.unwrap().state.grant.unwrap();
-    assert_eq!(grant.ttl, Span::from_secs(30), "the policy's");
+    assert_eq!(grant.ttl, Span::from_secs(30), "the ttl is the policy's");
 }
 
-async fn a_session_locks_a_task_like_anybody(world: World) {
+async fn a_session_can_lock_and_finalize_its_task(world: World) {
     let (portal, _) = portal(&world).await;
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
     let made = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap();
@@ -435,5 +449,5 @@ async fn a_session_locks_a_task_like_anybody(world: World) {
     let fence = claim(&paco, id.resource().as_str()).await.unwrap().state.grant.unwrap().fence;
     let done = paco.task_finalize(id, paco.holder(None), fence).await.unwrap();
     assert_eq!(done.answer.unwrap().status, task::Status::Completed);
-    assert!(paco.task_get(TaskId(id.0 + 1)).await.is_err(), "and no other");
+    assert!(paco.task_get(TaskId(id.0 + 1)).await.is_err(), "the session is restricted to one task");
 }

@@ -1,4 +1,4 @@
-//! The audit: one entry per act, in one unbroken chain.
+//! The audit log: one entry per privileged action, in one unbroken chain.
 
 use super::world::{World, draft, put, queue_name, take_one};
 use turno::core::audit::{Broken, Head};
@@ -10,12 +10,12 @@ use turno::store::AuditQuery;
 use turno::{NewPerson, NewToken, PersonChange, Role, Settlement, Turno};
 
 super::cases![
-    every_act_beyond_ordinary_rights_has_exactly_one_entry,
-    a_refused_act_leaves_no_entry,
-    the_chain_does_not_fork_under_concurrency,
-    the_chain_is_verified_against_a_head_kept_elsewhere,
-    entries_are_found_by_action_actor_and_resource,
-    what_is_purged_is_counted_and_audited,
+    every_privileged_action_has_exactly_one_audit_entry,
+    a_refused_action_leaves_no_audit_entry,
+    the_audit_chain_does_not_fork_under_concurrency,
+    the_audit_chain_is_verified_against_a_head_kept_elsewhere,
+    audit_entries_are_found_by_action_actor_and_resource,
+    purged_items_are_counted_and_audited,
 ];
 
 async fn actions(turno: &Turno) -> Vec<String> {
@@ -36,7 +36,7 @@ fn free(reason: &str) -> Action {
     Action::ForceRelease { reason: reason.to_owned(), fence: None }
 }
 
-async fn every_act_beyond_ordinary_rights_has_exactly_one_entry(world: World) {
+async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
     let turno = &world.turno;
     let policy = Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) };
     let queue = turno.put_queue(queue_name(), policy.clone()).await.unwrap();
@@ -81,24 +81,24 @@ async fn every_act_beyond_ordinary_rights_has_exactly_one_entry(world: World) {
         "token_revoke",
         "user_remove",
     ];
-    assert_eq!(actions(turno).await, expected, "an unchanged policy is no act");
+    assert_eq!(actions(turno).await, expected, "writing an unchanged policy adds no entry");
     assert!(turno.audit_verify(None, |_, _| {}).await.unwrap().is_ok());
 }
 
-async fn a_refused_act_leaves_no_entry(world: World) {
+async fn a_refused_action_leaves_no_audit_entry(world: World) {
     let turno = &world.turno;
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let before = actions(turno).await;
     assert!(queue.retry(ItemId::new("nadie").unwrap()).await.unwrap().is_err());
     put(&queue, "k", &["a"]).await;
     take_one(&queue).await;
-    assert!(queue.cancel(ItemId::new("a").unwrap()).await.unwrap().is_err(), "somebody works on it");
+    assert!(queue.cancel(ItemId::new("a").unwrap()).await.unwrap().is_err(), "an item in process cannot be cancelled");
     assert!(turno.revoke_token("nada").await.is_err());
     assert!(turno.remove_person(UserId::new("nadie").unwrap()).await.is_err());
     assert_eq!(actions(turno).await, before);
 }
 
-async fn the_chain_does_not_fork_under_concurrency(world: World) {
+async fn the_audit_chain_does_not_fork_under_concurrency(world: World) {
     const EACH: usize = 12;
     let other = world.instance().await;
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
@@ -125,13 +125,13 @@ async fn the_chain_does_not_fork_under_concurrency(world: World) {
     assert_eq!(head.n, 1 + 4 * 3 * EACH as i64);
 }
 
-async fn the_chain_is_verified_against_a_head_kept_elsewhere(mut world: World) {
+async fn the_audit_chain_is_verified_against_a_head_kept_elsewhere(mut world: World) {
     force(&world.turno, "r", take("antes")).await;
     let kept = world.turno.audit_verify(None, |_, _| {}).await.unwrap().unwrap();
     force(&world.turno, "r", free("después")).await;
     world.reopen().await;
     let mut seen = Vec::new();
-    let head = world.turno.audit_verify(Some(kept), |at, of| seen.push((at, of))).await.unwrap().unwrap();
+    let head = world.turno.audit_verify(Some(kept), |at, total| seen.push((at, total))).await.unwrap().unwrap();
     assert_eq!((kept.n, head.n, seen), (1, 2, vec![(2, 2)]));
     let foreign = Head { n: 1, hash: head.hash };
     assert_eq!(world.turno.audit_verify(Some(foreign), |_, _| {}).await.unwrap(), Err(Broken::Rewritten(1)));
@@ -142,7 +142,7 @@ async fn the_chain_is_verified_against_a_head_kept_elsewhere(mut world: World) {
     );
 }
 
-async fn entries_are_found_by_action_actor_and_resource(world: World) {
+async fn audit_entries_are_found_by_action_actor_and_resource(world: World) {
     let turno = &world.turno;
     for (name, action) in [("a", take("1")), ("b", take("2")), ("a", free("3"))] {
         force(turno, name, action).await;
@@ -162,7 +162,7 @@ async fn entries_are_found_by_action_actor_and_resource(world: World) {
     assert_eq!(found(AuditQuery { after: Some(2), ..all }).await, [3, 4]);
 }
 
-async fn what_is_purged_is_counted_and_audited(world: World) {
+async fn purged_items_are_counted_and_audited(world: World) {
     let policy = Policy { retention: Span::from_secs(3_600), ..Policy::of(Kind::Inbox) };
     let queue = world.queue(policy).await;
     queue.enqueue((0..5).map(|n| draft("k", &n.to_string())).collect()).await.unwrap();
@@ -174,17 +174,17 @@ async fn what_is_purged_is_counted_and_audited(world: World) {
     let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
     queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await.unwrap();
     world.turno.purge().await.unwrap();
-    assert_eq!(queue.counts().await.unwrap().processed, 3, "young enough to stay");
+    assert_eq!(queue.counts().await.unwrap().processed, 3, "items within the retention stay");
     world.pass(3_600_001);
     assert_eq!(world.turno.purge().await.unwrap().items, 3);
     let counts = queue.counts().await.unwrap();
-    assert_eq!((counts.processed, counts.pending), (0, 1), "what is unfinished stays, however old");
-    assert_eq!(counts.exhausted, 1, "and what is exhausted, until a person decides");
+    assert_eq!((counts.processed, counts.pending), (0, 1), "unfinished items stay, however old they are");
+    assert_eq!(counts.exhausted, 1, "exhausted items stay until a person retries or cancels them");
     assert_eq!(world.turno.store().unwrap().queue(queue_name()).await.unwrap().unwrap().purged, 3);
     let acts = actions(&world.turno).await;
     assert_eq!(acts, ["queue_put", "queue_purge"]);
     let again = queue.enqueue(vec![draft("k", "0")]).await.unwrap();
-    assert_eq!(again[0].1, turno::core::queue::Accepted::Queued, "an id is remembered as long as its item");
+    assert_eq!(again[0].1, turno::core::queue::Accepted::Queued, "an id is forgotten with its item");
     world.turno.purge().await.unwrap();
-    assert_eq!(actions(&world.turno).await.len(), 2, "nothing purged, nothing to tell");
+    assert_eq!(actions(&world.turno).await.len(), 2, "a purge that removes nothing adds no entry");
 }

@@ -1,4 +1,4 @@
-//! Claims of a certain item, and claims that can be repeated.
+//! Claims of one item, and claims with a request id.
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
@@ -8,18 +8,18 @@ use turno::core::time::Span;
 use turno::{ClaimedItem, Draft, Error, Got, QueueHandle, WhyReason};
 
 super::cases![
-    a_claim_of_one_item_says_what_became_of_it,
-    a_claim_of_one_item_takes_over_what_has_expired,
-    an_item_that_would_go_along_with_its_head_is_not_to_be_had_alone,
+    a_claim_of_one_item_returns_its_state,
+    a_claim_of_one_item_takes_over_an_expired_delivery,
+    a_claim_of_one_item_behind_its_head_is_refused,
     a_repeated_claim_of_one_item_gets_the_same_delivery,
     instances_that_race_for_one_item_get_it_once,
     a_repeated_claim_gets_the_same_live_deliveries,
     a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart,
-    overlapping_repeats_are_handed_new_work_once,
-    control_without_a_request_id_they_are_handed_work_each,
-    a_request_id_is_free_again_once_all_is_settled_or_expired,
-    a_request_id_is_its_instances_and_its_queues,
-    what_was_handed_out_later_does_not_belong_to_an_old_request,
+    concurrent_claims_with_one_request_id_get_the_same_deliveries,
+    control_concurrent_claims_without_a_request_id_get_different_deliveries,
+    a_request_id_is_free_again_after_its_deliveries_settle_or_expire,
+    a_request_id_counts_per_instance_and_queue,
+    a_later_delivery_does_not_belong_to_an_old_request,
     a_caller_that_left_finds_its_deliveries_again,
 ];
 
@@ -42,7 +42,7 @@ async fn request(queue: &QueueHandle, max: u32, request: &str) -> Vec<Got> {
     queue.claim_as("worker-1", max, Span::ZERO, Some(request)).await.unwrap()
 }
 
-async fn a_claim_of_one_item_says_what_became_of_it(world: World) {
+async fn a_claim_of_one_item_returns_its_state(world: World) {
     let policy = Policy { batch_max: 2, on_exhausted: OnExhausted::Hold, ..Policy::of(Kind::Lane) };
     let queue = world.queue(policy).await;
     assert_eq!(claim(&queue, "1").await, ClaimedItem::Unknown);
@@ -58,7 +58,7 @@ async fn a_claim_of_one_item_says_what_became_of_it(world: World) {
     queue.resume().await.unwrap();
     assert_eq!(code(&queue, "3").await, "behind_head");
     let got = claim(&queue, "1").await.got().expect("it is due");
-    assert_eq!(ids(&got), ["1", "2"], "with what goes along");
+    assert_eq!(ids(&got), ["1", "2"], "the delivery contains the whole group");
     assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyYours);
     assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyYours);
     assert_eq!(queue.claim_item("worker-2", id("1")).await.unwrap(), ClaimedItem::AlreadyClaimed);
@@ -72,13 +72,13 @@ async fn a_claim_of_one_item_says_what_became_of_it(world: World) {
     assert_eq!(claim(&queue, "later").await, ClaimedItem::AlreadyProcessed, "cancelled");
     queue.cancel(id("2")).await.unwrap().unwrap();
     world.pass(3_000);
-    let got = claim(&queue, "3").await.got().expect("nothing stands before it");
+    let got = claim(&queue, "3").await.got().expect("it is the head of its lane");
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
     settle(&queue, got.handed, act).await;
     assert_eq!(code(&queue, "3").await, "retry_later");
 }
 
-async fn a_claim_of_one_item_takes_over_what_has_expired(world: World) {
+async fn a_claim_of_one_item_takes_over_an_expired_delivery(world: World) {
     let queue = world.queue(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) }).await;
     put(&queue, "ana", &["x"]).await;
     for attempt in 1..=2 {
@@ -89,10 +89,10 @@ async fn a_claim_of_one_item_takes_over_what_has_expired(world: World) {
     assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyProcessed, "no attempts left");
 }
 
-async fn an_item_that_would_go_along_with_its_head_is_not_to_be_had_alone(world: World) {
+async fn a_claim_of_one_item_behind_its_head_is_refused(world: World) {
     let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2"]).await;
-    let ClaimedItem::NotYet(why) = claim(&queue, "2").await else { panic!("it stands behind another") };
+    let ClaimedItem::NotYet(why) = claim(&queue, "2").await else { panic!("it is behind the head of its lane") };
     assert_eq!(why.reason, WhyReason::BehindHead { id: id("1") });
     assert_eq!(ids(&claim(&queue, "1").await.got().expect("it is the head")), ["1", "2"]);
 }
@@ -105,19 +105,19 @@ async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
         queue.claim_item_as(worker, id(item), Some(request)).await.unwrap()
     };
     let got = ask(&queue, "w", "x", "r").await.got().expect("it is due");
-    let again = ask(&other, "w", "x", "r").await.got().expect("the answer was lost");
+    let again = ask(&other, "w", "x", "r").await.got().expect("a repeated request gets the delivery again");
     assert_eq!((again.handed, again.attempt, ids(&again)), (got.handed, 1, vec!["x"]));
     assert_eq!(ask(&queue, "w", "x", "r-2").await, ClaimedItem::AlreadyYours, "another request");
     assert_eq!(ask(&queue, "w-2", "x", "r").await, ClaimedItem::AlreadyClaimed, "another worker");
-    let second = ask(&queue, "w", "y", "r").await.got().expect("of another item the name is another");
+    let second = ask(&queue, "w", "y", "r").await.got().expect("a request id counts per item");
     assert_ne!(second.handed, got.handed);
     assert_eq!(
         queue.claim_as("w", 9, Span::ZERO, Some("r")).await.unwrap(),
         [],
-        "nor is it that of a claim of the next"
+        "a claim by item and a claim of the queue do not share request ids"
     );
     ack(&queue, &got).await;
-    assert_eq!(ask(&queue, "w", "x", "r").await, ClaimedItem::AlreadyProcessed, "it lives no more");
+    assert_eq!(ask(&queue, "w", "x", "r").await, ClaimedItem::AlreadyProcessed, "the delivery is settled");
 }
 
 async fn instances_that_race_for_one_item_get_it_once(world: World) {
@@ -150,16 +150,20 @@ async fn a_repeated_claim_gets_the_same_live_deliveries(world: World) {
     for (first, again) in first.iter().zip(&again) {
         assert_eq!((again.handed, again.attempt, &again.key), (first.handed, 1, &first.key));
         assert_eq!((&again.items, again.expires_at, again.revision), (&first.items, first.expires_at, first.revision));
-        assert!(again.now > first.now, "the time is the present one");
+        assert!(again.now > first.now, "`now` is the time of the repeated claim");
     }
     assert_eq!(again.len(), 2);
     queue.pause().await.unwrap();
-    assert_eq!(request(&queue, 1, "r").await.len(), 2, "they live, whatever happens to the queue");
+    assert_eq!(request(&queue, 1, "r").await.len(), 2, "pausing the queue does not end live deliveries");
     queue.resume().await.unwrap();
     ack(&queue, &first[0]).await;
     let left = request(&queue, 2, "r").await;
-    assert_eq!(left.iter().map(|got| got.handed).collect::<Vec<_>>(), [first[1].handed], "what is settled is settled");
-    assert_eq!(request(&queue, 9, "other").await.len(), 2, "of ana's lane the rest, and eva's");
+    assert_eq!(
+        left.iter().map(|got| got.handed).collect::<Vec<_>>(),
+        [first[1].handed],
+        "a settled delivery does not come back"
+    );
+    assert_eq!(request(&queue, 9, "other").await.len(), 2, "the rest of ana's lane and eva's lane");
 }
 
 async fn a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart(mut world: World) {
@@ -175,7 +179,7 @@ async fn a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart(
     assert_eq!(queue.counts().await.unwrap().in_process, 2);
 }
 
-/// The answers of many claims at once, half of them on another instance.
+/// Sends many claims at once, half of them on another instance, and returns the answers.
 async fn at_once(world: &World, request: Option<&'static str>) -> Vec<Vec<Got>> {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let other = world.instance().await.queue("mensajes").await.unwrap();
@@ -189,7 +193,7 @@ async fn at_once(world: &World, request: Option<&'static str>) -> Vec<Vec<Got>> 
     calls.join_all().await
 }
 
-async fn overlapping_repeats_are_handed_new_work_once(world: World) {
+async fn concurrent_claims_with_one_request_id_get_the_same_deliveries(world: World) {
     let answers = at_once(&world, Some("r")).await;
     assert_eq!(answers[0].len(), 3);
     assert!(answers.iter().all(|got| *got == answers[0]), "{answers:?}");
@@ -197,27 +201,27 @@ async fn overlapping_repeats_are_handed_new_work_once(world: World) {
     assert_eq!(queue.counts().await.unwrap().in_process, 3);
 }
 
-async fn control_without_a_request_id_they_are_handed_work_each(world: World) {
+async fn control_concurrent_claims_without_a_request_id_get_different_deliveries(world: World) {
     let answers = at_once(&world, None).await;
     let fences: HashSet<_> = answers.iter().flatten().map(|got| got.handed.fence).collect();
     assert_eq!(fences.len(), 36);
 }
 
-async fn a_request_id_is_free_again_once_all_is_settled_or_expired(world: World) {
+async fn a_request_id_is_free_again_after_its_deliveries_settle_or_expire(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "any", &["a", "b", "c"]).await;
     let first = request(&queue, 1, "r").await;
     ack(&queue, &first[0]).await;
     let second = request(&queue, 1, "r").await;
-    assert_ne!(second[0].handed, first[0].handed, "a new claim");
+    assert_ne!(second[0].handed, first[0].handed, "the id counts as a new claim");
     world.pass(60_000);
     let third = request(&queue, 2, "r").await;
-    assert_eq!(third.iter().map(ids).collect::<Vec<_>>(), [["c"]], "what expired is not given back to it");
+    assert_eq!(third.iter().map(ids).collect::<Vec<_>>(), [["c"]], "an expired delivery is not returned again");
     assert!(third[0].handed.fence > second[0].handed.fence);
     assert_eq!(settle(&queue, second[0].handed, Act::Beat).await.outcome, SettleOutcome::Stale);
 }
 
-async fn a_request_id_is_its_instances_and_its_queues(world: World) {
+async fn a_request_id_counts_per_instance_and_queue(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let other = world.turno.put_queue("otra", Policy::of(Kind::Inbox)).await.unwrap();
     put(&queue, "any", &["a", "b", "c"]).await;
@@ -232,14 +236,14 @@ async fn a_request_id_is_its_instances_and_its_queues(world: World) {
     }
 }
 
-async fn what_was_handed_out_later_does_not_belong_to_an_old_request(world: World) {
+async fn a_later_delivery_does_not_belong_to_an_old_request(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "any", &["a"]).await;
     let first = request(&queue, 1, "r").await;
     fail(&queue, &first[0]).await;
     let second = take_one(&queue).await;
     assert_eq!((second.attempt, second.items[0].id.as_str()), (2, "a"));
-    assert_eq!(request(&queue, 1, "r").await, [], "the same worker has it, but not by this claim");
+    assert_eq!(request(&queue, 1, "r").await, [], "the worker holds the item by another claim");
     assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked);
 }
 
@@ -252,10 +256,10 @@ async fn a_caller_that_left_finds_its_deliveries_again(world: World) {
     tokio::task::yield_now().await;
     put(&queue, "any", &["a"]).await;
     let first = waiting.await.unwrap().unwrap();
-    assert_eq!(first.len(), 1, "who waits under a name gets it too");
+    assert_eq!(first.len(), 1, "a waiting claim with a request id gets the item");
     drop(first);
     let again = request(&queue, 1, "r").await;
     assert_eq!((again.len(), again[0].attempt), (1, 1));
-    assert_eq!(take(&queue, 1).await, [], "and nobody else does");
+    assert_eq!(take(&queue, 1).await, [], "no other claim gets it");
     assert_eq!(Key::new("any").ok(), again[0].key);
 }

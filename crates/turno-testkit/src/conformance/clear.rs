@@ -8,11 +8,11 @@ use turno::store::{AuditQuery, Counts};
 use turno::{Error, LaneLocks, NewPerson, NewToken, Role, Turno};
 
 super::cases![
-    clearing_cancels_what_waits_and_makes_live_fences_stale,
-    clearing_leaves_other_kinds_and_what_is_exhausted_alone,
-    a_lane_longer_than_one_transaction_is_cleared_whole,
-    clearing_while_workers_race_leaves_nothing_twice_and_nothing_lost,
-    who_may_not_manage_clears_nothing,
+    clearing_cancels_waiting_items_and_makes_live_fences_stale,
+    clearing_leaves_other_kinds_and_exhausted_items_alone,
+    a_lane_longer_than_one_transaction_is_cleared_completely,
+    clearing_during_claims_neither_loses_nor_repeats_an_item,
+    clearing_without_the_manage_permission_is_denied,
 ];
 
 fn eager() -> Policy {
@@ -26,7 +26,7 @@ async fn entries(turno: &Turno) -> Vec<(String, String)> {
     found.into_iter().map(|entry| (entry.resource, entry.detail)).collect()
 }
 
-async fn clearing_cancels_what_waits_and_makes_live_fences_stale(world: World) {
+async fn clearing_cancels_waiting_items_and_makes_live_fences_stale(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "2", "3", "4"]).await;
     put(&queue, "luis", &["5"]).await;
@@ -41,9 +41,9 @@ async fn clearing_cancels_what_waits_and_makes_live_fences_stale(world: World) {
     assert_eq!(take(&queue, 9).await, []);
     for (item, handed_at) in [("1", Some(got[0].now)), ("3", Some(got[0].now)), ("4", None)] {
         let record = queue.item(item.try_into().unwrap()).await.unwrap().unwrap();
-        let done = record.done.expect("it is over");
+        let done = record.done.expect("the item is cancelled");
         let (fence, holder) = (done.fence, done.holder.as_ref().map(|taker| taker.instance().to_owned()));
-        assert_eq!(done.handed_at, handed_at, "{item}: which attempt the clearing ended");
+        assert_eq!(done.handed_at, handed_at, "{item}: the attempt that the clear ended is recorded");
         assert_eq!(
             (fence, holder.is_some()),
             if handed_at.is_some() { (got[0].handed.fence, true) } else { (Fence(0), false) }
@@ -51,16 +51,16 @@ async fn clearing_cancels_what_waits_and_makes_live_fences_stale(world: World) {
     }
     let mut audited = entries(&world.turno).await;
     audited.sort();
-    let of = |key: &str, count: u64| (format!("mensajes/{key}"), format!("{{\"count\":{count}}}"));
-    assert_eq!(audited, [of("ana", 4), of("luis", 1)]);
+    let entry = |key: &str, count: u64| (format!("mensajes/{key}"), format!("{{\"count\":{count}}}"));
+    assert_eq!(audited, [entry("ana", 4), entry("luis", 1)]);
     world.pass(1);
     put(&queue, "ana", &["6"]).await;
-    assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "the lane goes on");
+    assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "the lane accepts new items");
     assert_eq!(world.turno.lane_clear().await.unwrap(), 0);
-    assert_eq!(entries(&world.turno).await.len(), 2, "nothing happened, nothing to say");
+    assert_eq!(entries(&world.turno).await.len(), 2, "clearing nothing adds no entry");
 }
 
-async fn clearing_leaves_other_kinds_and_what_is_exhausted_alone(world: World) {
+async fn clearing_leaves_other_kinds_and_exhausted_items_alone(world: World) {
     let held = world.queue(Policy { on_exhausted: OnExhausted::Hold, ..eager() }).await;
     let inbox = world.turno.put_queue("buzón", Policy::of(Kind::Inbox)).await.unwrap();
     put(&inbox, "ana", &["i"]).await;
@@ -76,7 +76,7 @@ async fn clearing_leaves_other_kinds_and_what_is_exhausted_alone(world: World) {
     assert_eq!(take_one(&held).await.items[0].id.as_str(), "1");
 }
 
-async fn a_lane_longer_than_one_transaction_is_cleared_whole(world: World) {
+async fn a_lane_longer_than_one_transaction_is_cleared_completely(world: World) {
     let queue = world.queue(eager()).await;
     for part in 0..3 {
         let drafts = (0..900).map(|n| draft("ana", &format!("{part}-{n}")));
@@ -85,10 +85,10 @@ async fn a_lane_longer_than_one_transaction_is_cleared_whole(world: World) {
     take(&queue, 1).await;
     assert_eq!(world.turno.lane_clear().await.unwrap(), 2_700);
     assert_eq!(queue.counts().await.unwrap(), Counts { cancelled: 2_700, ..Counts::default() });
-    assert_eq!(entries(&world.turno).await.len(), 3, "one per transaction");
+    assert_eq!(entries(&world.turno).await.len(), 3, "one entry per transaction");
 }
 
-async fn clearing_while_workers_race_leaves_nothing_twice_and_nothing_lost(world: World) {
+async fn clearing_during_claims_neither_loses_nor_repeats_an_item(world: World) {
     let queue = world.queue(eager()).await;
     for n in 0..40 {
         put(&queue, &format!("k{}", n % 8), &[&n.to_string()]).await;
@@ -113,10 +113,10 @@ async fn clearing_while_workers_race_leaves_nothing_twice_and_nothing_lost(world
     let counts = queue.counts().await.unwrap();
     assert_eq!((counts.processed, counts.cancelled), (acked, cleared));
     assert_eq!(acked + cleared + counts.pending + counts.in_process, 40);
-    assert_eq!(take(&queue, 100).await, [], "all that was there is done or cancelled");
+    assert_eq!(take(&queue, 100).await, [], "every item is processed or cancelled");
 }
 
-async fn who_may_not_manage_clears_nothing(world: World) {
+async fn clearing_without_the_manage_permission_is_denied(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1"]).await;
     world.turno.add_person(NewPerson::new("eva", "Eva", Role::Editor).unwrap()).await.unwrap();
@@ -124,5 +124,5 @@ async fn who_may_not_manage_clears_nothing(world: World) {
     let eva = world.turno.authenticate(&secret).await.unwrap();
     assert!(matches!(eva.lane_clear().await, Err(Error::Denied(_))));
     assert!(matches!(eva.queue("mensajes").await.unwrap().retry_exhausted(None, 9).await, Err(Error::Denied(_))));
-    assert_eq!(eva.lane_locks().await.unwrap().active_queues, 1, "whoever is somebody may look");
+    assert_eq!(eva.lane_locks().await.unwrap().active_queues, 1, "any authenticated user may read the lane locks");
 }

@@ -1,4 +1,4 @@
-//! Signing in: links that are good once, and sessions of the console.
+//! Signing in: single-use links and console sessions.
 
 use super::world::{START, World};
 use turno::core::access::{Change, ChangeRefused, Denied, Link, LinkFor, Role, TokenKind, View, change};
@@ -9,15 +9,15 @@ use turno::store::AuditQuery;
 use turno::{Error, NewPerson, NewToken, Permission, PersonChange, Turno};
 
 super::cases![
-    a_link_lets_one_in_however_many_come_with_it_on_any_instance,
-    a_link_for_the_setup_is_made_only_while_there_is_no_administrator,
-    a_link_ends_with_its_time_and_with_the_person,
-    only_the_program_itself_signs_people_in,
-    a_session_of_the_console_may_what_the_person_may,
-    a_session_lives_on_while_somebody_works_on_any_instance_and_ends_after_all,
-    a_new_password_ends_the_other_sessions_on_every_instance,
-    whoever_is_locked_out_is_signed_out_everywhere,
-    tokens_are_listed_with_all_that_is_known_of_them,
+    a_link_is_redeemed_once_over_all_instances,
+    a_setup_link_exists_only_while_there_is_no_administrator,
+    a_link_ends_at_its_expiry_and_with_its_person,
+    only_the_embedding_program_can_sign_people_in,
+    a_console_session_has_all_rights_of_its_person,
+    a_console_session_is_renewed_by_work_up_to_its_longest_duration,
+    a_new_password_ends_the_other_console_sessions_on_every_instance,
+    disabling_a_user_ends_their_console_sessions,
+    tokens_are_listed_with_every_stored_field,
 ];
 
 const HOUR: Span = Span::from_secs(3_600);
@@ -31,7 +31,7 @@ async fn add(turno: &Turno, id: &str, role: Role) {
     turno.add_person(NewPerson::new(id, &format!("«{id}»"), role).unwrap()).await.unwrap();
 }
 
-async fn a_link_lets_one_in_however_many_come_with_it_on_any_instance(world: World) {
+async fn a_link_is_redeemed_once_over_all_instances(world: World) {
     add(&world.turno, "ana", Role::Editor).await;
     let instances = [world.turno.clone(), world.instance().await];
     let ana = LinkFor::SignIn(user("ana"));
@@ -43,9 +43,9 @@ async fn a_link_lets_one_in_however_many_come_with_it_on_any_instance(world: Wor
             tries.spawn(async move { turno.redeem_link(&secret).await.unwrap() });
         }
         let let_in: Vec<LinkFor> = tries.join_all().await.into_iter().flatten().collect();
-        assert_eq!(let_in, std::slice::from_ref(&ana), "one of them, and as whom");
+        assert_eq!(let_in, std::slice::from_ref(&ana), "exactly one redemption succeeds, as ana");
     }
-    // The control: decided on what all see before anybody locks anything, everybody would be let in.
+    // The control: without the lock, each redemption reads the unused link and succeeds.
     let person = world.turno.person(user("ana")).await.unwrap();
     let link = Link { hash: Hash::default(), to: ana, expires_at: START + HOUR, created_at: START };
     let unlocked = || View { person: person.clone(), link: Some(link.clone()), ..View::default() };
@@ -53,7 +53,7 @@ async fn a_link_lets_one_in_however_many_come_with_it_on_any_instance(world: Wor
     assert!(redeem().is_ok() && redeem().is_ok());
 }
 
-async fn a_link_for_the_setup_is_made_only_while_there_is_no_administrator(mut world: World) {
+async fn a_setup_link_exists_only_while_there_is_no_administrator(mut world: World) {
     assert!(!world.turno.has_admin().await.unwrap());
     let [first, second] = [
         world.turno.make_link(LinkFor::Setup, HOUR).await.unwrap(),
@@ -63,15 +63,15 @@ async fn a_link_for_the_setup_is_made_only_while_there_is_no_administrator(mut w
     assert_eq!(world.turno.redeem_link(&first).await.unwrap(), Some(LinkFor::Setup));
     add(&world.turno, "eva", Role::Admin).await;
     assert!(world.turno.has_admin().await.unwrap());
-    assert_eq!(world.turno.redeem_link(&second).await.unwrap(), None, "there is one now");
+    assert_eq!(world.turno.redeem_link(&second).await.unwrap(), None, "an administrator exists now");
     let refused = world.turno.make_link(LinkFor::Setup, HOUR).await;
     assert_eq!(refused, Err(Error::Refused(ChangeRefused::HasAdmin)));
     let query = AuditQuery { resource: Some("setup".to_owned()), after: Some(0), limit: 9, ..AuditQuery::default() };
-    let told: Vec<String> = world.turno.audit(query).await.unwrap().into_iter().map(|entry| entry.action).collect();
-    assert_eq!(told, ["link_make", "link_make", "link_redeem"]);
+    let actions: Vec<String> = world.turno.audit(query).await.unwrap().into_iter().map(|entry| entry.action).collect();
+    assert_eq!(actions, ["link_make", "link_make", "link_redeem"]);
 }
 
-async fn a_link_ends_with_its_time_and_with_the_person(world: World) {
+async fn a_link_ends_at_its_expiry_and_with_its_person(world: World) {
     let turno = &world.turno;
     add(turno, "eva", Role::Admin).await;
     add(turno, "ana", Role::Editor).await;
@@ -80,13 +80,13 @@ async fn a_link_ends_with_its_time_and_with_the_person(world: World) {
     let late = ana().await.unwrap();
     world.pass(HOUR.0);
     assert_eq!(turno.redeem_link(&late).await.unwrap(), None);
-    assert_eq!(turno.purge().await.unwrap().links, 0, "it expires at this very instant");
+    assert_eq!(turno.purge().await.unwrap().links, 0, "a link that expires at this instant is not purged yet");
     world.pass(1);
     assert_eq!(turno.purge().await.unwrap().links, 1);
 
     let before = ana().await.unwrap();
     change(PersonChange { password: Some("new".to_owned()), ..PersonChange::default() }).await.unwrap();
-    assert_eq!(turno.redeem_link(&before).await.unwrap(), None, "it was for the person of the old password");
+    assert_eq!(turno.redeem_link(&before).await.unwrap(), None, "a new password ends older links");
     let before = ana().await.unwrap();
     change(PersonChange { disabled: Some(true), ..PersonChange::default() }).await.unwrap();
     assert!(ana().await.is_err());
@@ -95,11 +95,11 @@ async fn a_link_ends_with_its_time_and_with_the_person(world: World) {
     let before = ana().await.unwrap();
     turno.remove_person(user("ana")).await.unwrap();
     add(turno, "ana", Role::Admin).await;
-    assert_eq!(turno.redeem_link(&before).await.unwrap(), None, "somebody else has the id now");
+    assert_eq!(turno.redeem_link(&before).await.unwrap(), None, "the id belongs to another person now");
     assert_eq!(turno.redeem_link("turno_nonsense").await.unwrap(), None);
 }
 
-async fn only_the_program_itself_signs_people_in(world: World) {
+async fn only_the_embedding_program_can_sign_people_in(world: World) {
     add(&world.turno, "eva", Role::Admin).await;
     let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
@@ -107,16 +107,16 @@ async fn only_the_program_itself_signs_people_in(world: World) {
     assert!(matches!(eva.make_link(LinkFor::SignIn(user("eva")), HOUR).await, Err(Error::Invalid(_))));
     assert!(matches!(eva.redeem_link(&link).await, Err(Error::Invalid(_))));
     assert!(matches!(eva.open_session(user("eva"), HOUR).await, Err(Error::Invalid(_))));
-    assert!(world.turno.redeem_link(&link).await.unwrap().is_some(), "it is still good");
+    assert!(world.turno.redeem_link(&link).await.unwrap().is_some(), "the refused attempts did not use the link");
     world.turno.open_session(user("eva"), HOUR).await.unwrap();
     for action in ["link_redeem", "session_open"] {
         let query = AuditQuery { action: Some(action.to_owned()), limit: 9, ..AuditQuery::default() };
-        let told = world.turno.audit(query).await.unwrap();
-        assert_eq!(told.iter().map(|entry| entry.actor.user.as_str()).collect::<Vec<_>>(), ["eva"], "{action}");
+        let entries = world.turno.audit(query).await.unwrap();
+        assert_eq!(entries.iter().map(|entry| entry.actor.user.as_str()).collect::<Vec<_>>(), ["eva"], "{action}");
     }
 }
 
-async fn a_session_of_the_console_may_what_the_person_may(world: World) {
+async fn a_console_session_has_all_rights_of_its_person(world: World) {
     add(&world.turno, "eva", Role::Admin).await;
     let (token, secret) = world.turno.open_session(user("eva"), HOUR).await.unwrap();
     assert_eq!((token.kind(), token.machine, token.scope), (TokenKind::Console, false, None));
@@ -132,7 +132,7 @@ async fn a_session_of_the_console_may_what_the_person_may(world: World) {
     assert_eq!(eva.people(None, 9).await, Err(OUT));
 }
 
-async fn a_session_lives_on_while_somebody_works_on_any_instance_and_ends_after_all(world: World) {
+async fn a_console_session_is_renewed_by_work_up_to_its_longest_duration(world: World) {
     let (turno, other) = (&world.turno, world.instance().await);
     add(turno, "ana", Role::Editor).await;
     let (_, secret) = turno.open_session(user("ana"), HOUR).await.unwrap();
@@ -141,26 +141,26 @@ async fn a_session_lives_on_while_somebody_works_on_any_instance_and_ends_after_
     let most = Span(HOUR.0 * 5 / 2);
     let alive = async |turno: &Turno| turno.tokens(None, None, 9).await;
     world.pass(HOUR.0 / 2);
-    assert!(!here.renew_session(HOUR, most).await.unwrap(), "half of it is left");
+    assert!(!here.renew_session(HOUR, most).await.unwrap(), "half of the time is left, so nothing is renewed");
     world.pass(1);
     assert!(here.renew_session(HOUR, most).await.unwrap());
-    assert!(!here.renew_session(HOUR, most).await.unwrap(), "once");
-    // The other instance, and whoever came before, learn of it when the time comes that they remember.
+    assert!(!here.renew_session(HOUR, most).await.unwrap(), "a renewal right after another does nothing");
+    // The other instance and the older handle re-read the session when the expiry they cached arrives.
     world.pass(HOUR.0 / 2);
     assert!(alive(&here).await.is_ok() && alive(&there).await.is_ok());
     assert!(other.authenticate(&secret).await.is_ok());
-    assert_eq!(turno.authenticate(&idle).await.unwrap_err(), OUT, "the control: in which nobody works");
+    assert_eq!(turno.authenticate(&idle).await.unwrap_err(), OUT, "the control: an idle session expires");
     world.pass(HOUR.0 / 10);
     assert!(there.renew_session(HOUR, most).await.unwrap());
     world.pass(HOUR.0 * 6 / 10);
-    assert!(here.renew_session(HOUR, most).await.unwrap(), "up to the most that there is");
+    assert!(here.renew_session(HOUR, most).await.unwrap(), "the renewal is capped at the longest session");
     world.pass(HOUR.0 * 6 / 10);
     assert!(!here.renew_session(HOUR, most).await.unwrap() && alive(&here).await.is_ok());
     world.pass(HOUR.0 * 2 / 10);
     assert_eq!((alive(&here).await, other.authenticate(&secret).await.err()), (Err(OUT), Some(OUT)));
 }
 
-async fn a_new_password_ends_the_other_sessions_on_every_instance(world: World) {
+async fn a_new_password_ends_the_other_console_sessions_on_every_instance(world: World) {
     let (turno, other) = (&world.turno, world.instance().await);
     add(turno, "ana", Role::Editor).await;
     add(turno, "eva", Role::Admin).await;
@@ -180,22 +180,26 @@ async fn a_new_password_ends_the_other_sessions_on_every_instance(world: World) 
     let new = PersonChange { password: Some("newer".to_owned()), ..PersonChange::default() };
     turno.change_person(user("ana"), new).await.unwrap();
     assert_eq!(alive(&here.1).await, Err(OUT));
-    assert!(alive(&kept).await.is_ok(), "a token is no session");
+    assert!(alive(&kept).await.is_ok(), "a new password does not end tokens");
 }
 
-async fn whoever_is_locked_out_is_signed_out_everywhere(world: World) {
+async fn disabling_a_user_ends_their_console_sessions(world: World) {
     add(&world.turno, "ana", Role::Editor).await;
     let (token, secret) = world.turno.open_session(user("ana"), HOUR).await.unwrap();
     let switch =
         |disabled| PersonChange { disabled: Some(disabled), spare: Some(token.id.clone()), ..Default::default() };
     world.turno.change_person(user("ana"), switch(true)).await.unwrap();
     world.turno.change_person(user("ana"), switch(false)).await.unwrap();
-    assert_eq!(world.turno.authenticate(&secret).await.unwrap_err(), OUT, "and is not in again with the old session");
+    assert_eq!(
+        world.turno.authenticate(&secret).await.unwrap_err(),
+        OUT,
+        "enabling the user again does not revive the session"
+    );
     let again = world.turno.open_session(user("ana"), HOUR).await.unwrap();
     assert!(world.turno.authenticate(&again.1).await.is_ok());
 }
 
-async fn tokens_are_listed_with_all_that_is_known_of_them(mut world: World) {
+async fn tokens_are_listed_with_every_stored_field(mut world: World) {
     add(&world.turno, "eva", Role::Admin).await;
     add(&world.turno, "robot", Role::Editor).await;
     let (console, secret) = world.turno.open_session(user("eva"), HOUR).await.unwrap();
@@ -212,16 +216,16 @@ async fn tokens_are_listed_with_all_that_is_known_of_them(mut world: World) {
     let (session, _) = eva.mint_session(NewToken::of("laravel-7").unwrap(), Span::from_secs(60)).await.unwrap();
     world.reopen().await;
     let tokens = world.turno.tokens(None, None, 9).await.unwrap();
-    let of = |id: &str| tokens.iter().find(|token| token.id == id).expect("listed").clone();
+    let find = |id: &str| tokens.iter().find(|token| token.id == id).expect("listed").clone();
     assert_eq!(tokens.len(), 3);
-    let robot = of(&made.id);
+    let robot = find(&made.id);
     assert_eq!((robot.user.as_str(), robot.machine, robot.created_by.as_str()), ("robot", true, "eva"));
     assert_eq!((robot.created_at, robot.expires_at), (made.created_at, Some(made.created_at + Span::from_secs(60))));
     assert_eq!((robot.resources.concat(), robot.scope, robot.last_used_at), ("caja:".to_owned(), made.scope, None));
     assert_eq!(
-        [robot.kind(), of(&session.id).kind(), of(&console.id).kind()].map(TokenKind::as_str),
+        [robot.kind(), find(&session.id).kind(), find(&console.id).kind()].map(TokenKind::as_str),
         ["token", "session", "console"]
     );
     let page = world.turno.tokens(None, Some(tokens[0].id.clone()), 1).await.unwrap();
-    assert_eq!(page, &tokens[1..2], "in the order of their ids");
+    assert_eq!(page, &tokens[1..2], "tokens are listed by id");
 }

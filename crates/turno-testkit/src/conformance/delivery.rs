@@ -1,4 +1,4 @@
-//! A delivery's name comes back from outside: whoever alters it changes nothing.
+//! Delivery names come back from clients: an altered name is stale and changes nothing.
 
 use super::world::{World, put, settle, take, take_one};
 use turno::core::id::{ItemId, Lane, QueueId, Seq};
@@ -7,10 +7,10 @@ use turno::core::time::Span;
 use turno::{Got, ItemQuery, QueueHandle};
 
 super::cases![
-    an_altered_group_is_stale_and_nothing_changes,
-    an_altered_single_item_is_stale_and_nothing_changes,
-    what_is_left_of_a_split_group_is_a_delivery_of_its_own_size,
-    an_expired_group_is_taken_back_whole,
+    an_altered_group_delivery_is_stale_and_nothing_changes,
+    an_altered_single_delivery_is_stale_and_nothing_changes,
+    the_rest_of_a_split_group_is_a_delivery_of_its_own_size,
+    an_expired_group_is_taken_back_completely,
     worker_error_with_the_text_of_an_expiry_is_a_failure_in_every_store,
 ];
 
@@ -29,8 +29,8 @@ fn acts(got: &Got) -> Vec<Act> {
     ]
 }
 
-/// Whatever is done with whatever name, everything stays as it is; and then the true name still works.
-async fn only_the_true_name_counts(world: &World, queue: &QueueHandle, got: &Got, altered: &[Handed]) {
+/// Asserts that no action under an altered name changes anything, and that the unaltered name still works.
+async fn assert_only_the_unaltered_name_works(world: &World, queue: &QueueHandle, got: &Got, altered: &[Handed]) {
     let before = queue.items(ItemQuery::default()).await.unwrap();
     for handed in altered {
         assert_ne!(*handed, got.handed);
@@ -47,38 +47,38 @@ async fn only_the_true_name_counts(world: &World, queue: &QueueHandle, got: &Got
     assert_eq!(queue.counts().await.unwrap().processed, got.items.len() as i64);
 }
 
-async fn an_altered_group_is_stale_and_nothing_changes(world: World) {
+async fn an_altered_group_delivery_is_stale_and_nothing_changes(world: World) {
     let queue = world.queue(Policy { window: Span::ZERO, max_hold: None, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     put(&queue, "luis", &["a", "b", "c"]).await;
     let got = take(&queue, 2).await;
     put(&queue, "ana", &["4", "5"]).await;
-    let (true_one, other) = (got[0].handed, got[1].handed);
-    assert_eq!((true_one.size, other.size), (3, 3));
+    let (genuine, other) = (got[0].handed, got[1].handed);
+    assert_eq!((genuine.size, other.size), (3, 3));
     let second = queue.item(ItemId::new("2").unwrap()).await.unwrap().unwrap().body.seq;
     let altered = [
-        Handed { size: 1, ..true_one },
-        Handed { size: 2, ..true_one },
-        Handed { size: 4, ..true_one },
-        Handed { size: 0, ..true_one },
-        Handed { size: u32::MAX, ..true_one },
-        Handed { seq: second, ..true_one },
-        Handed { seq: second, size: 2, ..true_one },
-        Handed { seq: second, size: 1, ..true_one },
-        Handed { seq: Seq(true_one.seq.0 - 1), size: 4, ..true_one },
-        Handed { seq: other.seq, ..true_one },
-        Handed { seq: other.seq, lane: other.lane, ..true_one },
-        Handed { lane: other.lane, ..true_one },
-        Handed { lane: None, ..true_one },
-        Handed { lane: None, size: 1, ..true_one },
-        Handed { lane: Some(Lane(0)), ..true_one },
-        Handed { fence: other.fence, ..true_one },
-        Handed { queue: QueueId(true_one.queue.0 + 1), ..true_one },
+        Handed { size: 1, ..genuine },
+        Handed { size: 2, ..genuine },
+        Handed { size: 4, ..genuine },
+        Handed { size: 0, ..genuine },
+        Handed { size: u32::MAX, ..genuine },
+        Handed { seq: second, ..genuine },
+        Handed { seq: second, size: 2, ..genuine },
+        Handed { seq: second, size: 1, ..genuine },
+        Handed { seq: Seq(genuine.seq.0 - 1), size: 4, ..genuine },
+        Handed { seq: other.seq, ..genuine },
+        Handed { seq: other.seq, lane: other.lane, ..genuine },
+        Handed { lane: other.lane, ..genuine },
+        Handed { lane: None, ..genuine },
+        Handed { lane: None, size: 1, ..genuine },
+        Handed { lane: Some(Lane(0)), ..genuine },
+        Handed { fence: other.fence, ..genuine },
+        Handed { queue: QueueId(genuine.queue.0 + 1), ..genuine },
     ];
-    only_the_true_name_counts(&world, &queue, &got[0], &altered).await;
+    assert_only_the_unaltered_name_works(&world, &queue, &got[0], &altered).await;
 }
 
-async fn an_altered_single_item_is_stale_and_nothing_changes(world: World) {
+async fn an_altered_single_delivery_is_stale_and_nothing_changes(world: World) {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let name = format!("{kind:?}");
         let policy = Policy { window: Span::ZERO, max_hold: None, ..Policy::of(kind) };
@@ -86,22 +86,22 @@ async fn an_altered_single_item_is_stale_and_nothing_changes(world: World) {
         put(&queue, "ana", &["1"]).await;
         put(&queue, "luis", &["2"]).await;
         let got = take(&queue, 2).await;
-        let (true_one, other) = (got[0].handed, got[1].handed);
-        let strange = if true_one.lane.is_some() { None } else { Some(Lane(77)) };
+        let (genuine, other) = (got[0].handed, got[1].handed);
+        let strange = if genuine.lane.is_some() { None } else { Some(Lane(77)) };
         let altered = [
-            Handed { size: 0, ..true_one },
-            Handed { size: 2, ..true_one },
-            Handed { seq: other.seq, ..true_one },
-            Handed { lane: strange, ..true_one },
-            Handed { lane: Some(Lane(0)), ..true_one },
-            Handed { fence: other.fence, ..true_one },
-            Handed { queue: QueueId(true_one.queue.0 + 1), ..true_one },
+            Handed { size: 0, ..genuine },
+            Handed { size: 2, ..genuine },
+            Handed { seq: other.seq, ..genuine },
+            Handed { lane: strange, ..genuine },
+            Handed { lane: Some(Lane(0)), ..genuine },
+            Handed { fence: other.fence, ..genuine },
+            Handed { queue: QueueId(genuine.queue.0 + 1), ..genuine },
         ];
-        only_the_true_name_counts(&world, &queue, &got[0], &altered).await;
+        assert_only_the_unaltered_name_works(&world, &queue, &got[0], &altered).await;
     }
 }
 
-async fn what_is_left_of_a_split_group_is_a_delivery_of_its_own_size(world: World) {
+async fn the_rest_of_a_split_group_is_a_delivery_of_its_own_size(world: World) {
     let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     let got = take_one(&queue).await;
@@ -115,7 +115,7 @@ async fn what_is_left_of_a_split_group_is_a_delivery_of_its_own_size(world: Worl
     assert_eq!(queue.counts().await.unwrap().processed, 3);
 }
 
-async fn an_expired_group_is_taken_back_whole(world: World) {
+async fn an_expired_group_is_taken_back_completely(world: World) {
     let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     let first = take_one(&queue).await;

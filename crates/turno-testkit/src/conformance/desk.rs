@@ -1,4 +1,4 @@
-//! What a person's screen reads, page by page, and many leases in one call.
+//! Reads for a person's screen, page by page, and batches of lease commands.
 
 use super::world::{World, holder, resource};
 use turno::core::id::Resource;
@@ -8,16 +8,16 @@ use turno::store::LeaseQuery;
 use turno::{LeaseAnswer, NewPerson, NewToken, PersonChange, Role, TaskCursor, TaskEvent, TaskQuery, Turno};
 
 super::cases![
-    tasks_come_with_their_locks_and_by_whether_they_have_one,
-    pages_of_tasks_say_whether_there_is_more,
-    pages_of_leases_say_whether_there_is_more,
-    the_past_of_a_lease_is_read_page_by_page,
-    the_past_of_a_task_is_read_page_by_page,
-    a_batch_answers_every_entry_in_its_order_and_one_bad_one_harms_no_other,
-    the_late_one_is_told_that_somebody_else_has_it_now,
-    the_end_of_a_task_ends_its_line,
-    whoever_is_locked_out_leaves_the_lines_they_stand_in,
-    a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing,
+    tasks_are_listed_with_their_locks_and_filtered_by_lock,
+    a_page_of_tasks_has_a_cursor_if_more_follow,
+    a_page_of_leases_has_a_cursor_if_more_follow,
+    the_history_of_a_lease_is_read_page_by_page,
+    the_history_of_a_task_is_read_page_by_page,
+    a_batch_answers_every_entry_in_order_and_a_bad_entry_affects_no_other,
+    a_late_holder_learns_that_another_holder_has_the_lease,
+    completing_or_cancelling_a_task_empties_its_waiting_line,
+    disabling_a_user_removes_their_tickets,
+    an_unused_lease_is_purged_and_its_next_fence_is_higher,
 ];
 
 async fn ready(turno: &Turno) -> TaskId {
@@ -37,7 +37,7 @@ async fn listed(turno: &Turno, query: TaskQuery) -> Vec<TaskId> {
     turno.tasks(query).await.unwrap().tasks.into_iter().map(|(task, _)| task.id).collect()
 }
 
-async fn tasks_come_with_their_locks_and_by_whether_they_have_one(world: World) {
+async fn tasks_are_listed_with_their_locks_and_filtered_by_lock(world: World) {
     let turno = &world.turno;
     let [free, expired, ana, luis] = [ready(turno).await, ready(turno).await, ready(turno).await, ready(turno).await];
     take(turno, expired, "ana").await;
@@ -45,14 +45,14 @@ async fn tasks_come_with_their_locks_and_by_whether_they_have_one(world: World) 
     let (of_ana, of_luis) = (take(turno, ana, "ana").await, take(turno, luis, "luis").await);
     let page = turno.tasks(TaskQuery { limit: 9, ..TaskQuery::default() }).await.unwrap();
     assert_eq!(page.now, of_luis.grant.as_ref().unwrap().locked_at);
-    let told: Vec<_> = page.tasks.iter().map(|(task, lease)| (task.id, task.status, lease.live(page.now))).collect();
+    let found: Vec<_> = page.tasks.iter().map(|(task, lease)| (task.id, task.status, lease.live(page.now))).collect();
     let expected = [
         (luis, Status::Processing, of_luis.live(page.now)),
         (ana, Status::Processing, of_ana.live(page.now)),
         (expired, Status::Processing, None),
         (free, Status::Ready, None),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     let by = |locked, status| TaskQuery { locked: Some(locked), status, limit: 9, ..TaskQuery::default() };
     assert_eq!(listed(turno, by(true, None)).await, [luis, ana]);
     assert_eq!(listed(turno, by(false, None)).await, [expired, free]);
@@ -65,13 +65,13 @@ async fn tasks_come_with_their_locks_and_by_whether_they_have_one(world: World) 
     assert_eq!(turno.task_get(TaskId(luis.0 + 1)).await.unwrap(), (now, None));
 }
 
-async fn pages_of_tasks_say_whether_there_is_more(world: World) {
+async fn a_page_of_tasks_has_a_cursor_if_more_follow(world: World) {
     let turno = &world.turno;
     let mut made = Vec::new();
     for n in 0..6 {
         made.push(ready(turno).await);
         take(turno, made[n], "ana").await;
-        // Those in the middle have an ownership that is over, which nobody has noticed.
+        // The tasks in the middle have an expired ownership that no command has ended yet.
         if n == 3 {
             world.pass(200_000);
         }
@@ -81,23 +81,27 @@ async fn pages_of_tasks_say_whether_there_is_more(world: World) {
     assert_eq!(all.next, Some(made[4]));
     let second = turno.tasks(query(None, all.next)).await.unwrap();
     let third = turno.tasks(query(None, second.next)).await.unwrap();
-    assert_eq!((second.next, third.tasks.len(), third.next), (Some(made[2]), 2, None), "exactly full, and the last");
+    assert_eq!((second.next, third.tasks.len(), third.next), (Some(made[2]), 2, None), "the last page is exactly full");
     let locked = turno.tasks(query(Some(true), None)).await.unwrap();
-    assert_eq!((locked.tasks.len(), locked.next.is_some()), (2, true), "there are more ownerships to look at");
+    assert_eq!((locked.tasks.len(), locked.next.is_some()), (2, true), "more ownerships follow");
     let rest = turno.tasks(query(Some(true), locked.next)).await.unwrap();
     assert_eq!((rest.tasks.len(), rest.next), (0, None));
     let free = turno.tasks(query(Some(false), None)).await.unwrap();
-    assert_eq!(free.tasks[0].0.id, made[3], "pages of nothing are passed over");
+    assert_eq!(free.tasks[0].0.id, made[3], "pages without a match are skipped");
 
     turno.add_person(NewPerson::new("ana", "Ana", Role::Editor).unwrap()).await.unwrap();
     let only = NewToken { resources: vec![made[1].resource().to_string()], ..NewToken::of("ana").unwrap() };
     let (_, secret) = turno.create_token(only).await.unwrap();
     let ana = turno.authenticate(&secret).await.unwrap();
     let seen = ana.tasks(query(None, None)).await.unwrap();
-    assert_eq!(seen.tasks.iter().map(|(task, _)| task.id).collect::<Vec<_>>(), [made[1]], "and those of others");
+    assert_eq!(
+        seen.tasks.iter().map(|(task, _)| task.id).collect::<Vec<_>>(),
+        [made[1]],
+        "tasks of other holders are skipped"
+    );
 }
 
-async fn pages_of_leases_say_whether_there_is_more(world: World) {
+async fn a_page_of_leases_has_a_cursor_if_more_follow(world: World) {
     let claim = |name: &str| world.turno.command(name, "ana", claim()).unwrap();
     for name in ["a:1", "a:2", "b:1"] {
         world.turno.lease(claim(name)).await.unwrap();
@@ -117,10 +121,10 @@ async fn pages_of_leases_say_whether_there_is_more(world: World) {
             break;
         }
     }
-    assert_eq!(seen, ["a:3", "a:4"], "expired ones are passed over, and the last page says that it is");
+    assert_eq!(seen, ["a:3", "a:4"], "expired leases are skipped, and the last page has no cursor");
 }
 
-async fn the_past_of_a_lease_is_read_page_by_page(world: World) {
+async fn the_history_of_a_lease_is_read_page_by_page(world: World) {
     let mut fences = Vec::new();
     for who in ["ana", "luis", "eva"] {
         let fence = world.claim(who).await.unwrap();
@@ -137,7 +141,7 @@ async fn the_past_of_a_lease_is_read_page_by_page(world: World) {
     assert_eq!(page(Some(fences[0])).await, []);
 }
 
-async fn the_past_of_a_task_is_read_page_by_page(world: World) {
+async fn the_history_of_a_task_is_read_page_by_page(world: World) {
     let id = ready(&world.turno).await;
     for who in ["ana", "luis", "eva"] {
         world.pass(10);
@@ -147,7 +151,7 @@ async fn the_past_of_a_task_is_read_page_by_page(world: World) {
         world.turno.task(Some(id), holder(who), release).await.unwrap();
     }
     let whole = world.turno.task_history(id, None, 100).await.unwrap();
-    assert_eq!((whole.events.len(), whole.next), (5, None), "made, processing, and three who held it");
+    assert_eq!((whole.events.len(), whole.next), (5, None), "created, processing and three ownerships");
     assert!(whole.events.is_sorted_by_key(TaskEvent::at));
     let mut pieces = Vec::new();
     let mut after: Option<TaskCursor> = None;
@@ -155,7 +159,7 @@ async fn the_past_of_a_task_is_read_page_by_page(world: World) {
         let page = world.turno.task_history(id, after, 2).await.unwrap();
         assert!(!page.events.is_empty());
         pieces.extend(page.events);
-        // As it travels outside.
+        // Parses the cursor from text, as an API client would send it.
         after = page.next.map(|next| next.to_string().parse().unwrap());
         if after.is_none() {
             break;
@@ -165,7 +169,7 @@ async fn the_past_of_a_task_is_read_page_by_page(world: World) {
     assert!("nonsense".parse::<TaskCursor>().is_err());
 }
 
-async fn a_batch_answers_every_entry_in_its_order_and_one_bad_one_harms_no_other(world: World) {
+async fn a_batch_answers_every_entry_in_order_and_a_bad_entry_affects_no_other(world: World) {
     let turno = &world.turno;
     let id = ready(turno).await;
     let command = |name: &str, who: &str, action| turno.command_of(Resource::new(name).unwrap(), holder(who), action);
@@ -189,11 +193,11 @@ async fn a_batch_answers_every_entry_in_its_order_and_one_bad_one_harms_no_other
             (&Ok(Outcome::Claimed { renewed: false }), format!("r:{n}").as_str())
         );
     }
-    let told: Vec<_> =
+    let answers: Vec<_> =
         answers[200..].iter().map(|answer| answer.as_ref().map(|answer| answer.answer.is_ok())).collect();
-    assert!(matches!(told[..], [Ok(true), Ok(false), Err(_), Err(_), Ok(true), Ok(true), Ok(true)]), "{told:?}");
+    assert!(matches!(answers[..], [Ok(true), Ok(false), Err(_), Err(_), Ok(true), Ok(true), Ok(true)]), "{answers:?}");
     let (_, found) = turno.task_get(id).await.unwrap();
-    assert_eq!(found.unwrap().0.status, Status::Processing, "a task's lock follows the task's rules here too");
+    assert_eq!(found.unwrap().0.status, Status::Processing, "a batch entry for a task follows the task rules");
     let many = (0..1001).map(|n| command(&format!("x:{n}"), "ana", claim())).collect();
     let refused = turno.lease_batch(many).await;
     assert!(refused.len() == 1001 && refused.iter().all(Result::is_err));
@@ -204,7 +208,7 @@ fn zero_ttl() -> turno::core::lease::Policy {
     turno::core::lease::Policy { ttl: turno::core::time::Span::ZERO, ..Default::default() }
 }
 
-async fn the_late_one_is_told_that_somebody_else_has_it_now(world: World) {
+async fn a_late_holder_learns_that_another_holder_has_the_lease(world: World) {
     let fence = world.claim("ana").await.unwrap();
     world.pass(30_000);
     for who in ["luis", "eva"] {
@@ -215,16 +219,20 @@ async fn the_late_one_is_told_that_somebody_else_has_it_now(world: World) {
     let late = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await;
     let Err(Refused::Lost { ending }) = &late.answer else { panic!("{:?}", late.answer) };
     let lost = Lost::of(ending.as_ref(), &late.state, &holder("ana"), late.now);
-    assert_eq!((lost.reason, lost.cause, lost.by), ("taken", Some("no_heartbeat"), None), "from the history");
-    assert_eq!(late.state.grant.unwrap().holder.user.as_str(), "leo", "and the lease as it is");
+    assert_eq!(
+        (lost.reason, lost.cause, lost.by),
+        ("taken", Some("no_heartbeat"), None),
+        "the cause comes from the history"
+    );
+    assert_eq!(late.state.grant.unwrap().holder.user.as_str(), "leo", "the answer carries the current lease");
 }
 
-async fn the_end_of_a_task_ends_its_line(mut world: World) {
+async fn completing_or_cancelling_a_task_empties_its_waiting_line(mut world: World) {
     let (done, cancelled) = (ready(&world.turno).await, ready(&world.turno).await);
     for id in [done, cancelled] {
         let fence = take(&world.turno, id, "ana").await.grant.unwrap().fence;
         let turn = world.turno.task(Some(id), holder("luis"), task::Action::Lease(Action::JoinLine)).await.unwrap();
-        assert_eq!(turn.lease.line.len(), 1, "the control: he waits");
+        assert_eq!(turn.lease.line.len(), 1, "the control: the ticket exists");
         if id == done {
             let became = world.turno.task_finalize(id, holder("ana"), fence).await.unwrap();
             assert_eq!(became.answer.unwrap().status, Status::Completed);
@@ -240,7 +248,7 @@ async fn the_end_of_a_task_ends_its_line(mut world: World) {
     }
 }
 
-async fn whoever_is_locked_out_leaves_the_lines_they_stand_in(world: World) {
+async fn disabling_a_user_removes_their_tickets(world: World) {
     let turno = &world.turno;
     for who in ["ana", "luis"] {
         turno.add_person(NewPerson::new(who, who, Role::Editor).unwrap()).await.unwrap();
@@ -265,11 +273,15 @@ async fn whoever_is_locked_out_leaves_the_lines_they_stand_in(world: World) {
         (line.concat(), state.offer.map(|offer| offer.to.user.to_string()))
     };
     assert_eq!(line("a").await, ("luis".to_owned(), None));
-    assert_eq!(line("b").await, ("luis".to_owned(), Some("luis".to_owned())), "it is offered to the next one");
+    assert_eq!(
+        line("b").await,
+        ("luis".to_owned(), Some("luis".to_owned())),
+        "the lease is offered to the next ticket"
+    );
     assert_eq!(line("c").await, ("luis".to_owned(), None));
 }
 
-async fn a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing(mut world: World) {
+async fn an_unused_lease_is_purged_and_its_next_fence_is_higher(mut world: World) {
     const QUARTER: i64 = 90 * 86_400_000;
     let on = |turno: &Turno, name: &str, who: &str, action| {
         let (turno, command) = (turno.clone(), turno.command(name, who, action).unwrap());
@@ -284,14 +296,14 @@ async fn a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing(mut
     assert_eq!(world.turno.purge().await.unwrap().leases, 0);
     world.pass(QUARTER - 500);
     let held = on(&world.turno, "held", "luis", claim()).await.state.grant.unwrap().fence;
-    assert_eq!(world.turno.purge().await.unwrap().leases, 1, "a; b ended a second later");
+    assert_eq!(world.turno.purge().await.unwrap().leases, 1, "only a: b ended a second later");
     world.reopen().await;
     let (_, state) = world.turno.lease_state(Resource::new("a").unwrap()).await.unwrap();
     assert_eq!(state, State::unseen(Resource::new("a").unwrap()));
     let left = world.turno.lease_state(Resource::new("left").unwrap()).await.unwrap().1;
-    assert!(left.ended.is_some(), "an ownership that nobody has noticed the end of stays");
+    assert!(left.ended.is_some(), "an expired ownership that was never ended stays");
     let newer = on(&world.turno, "a", "ana", claim()).await.state.grant.unwrap().fence;
     assert!(fence < newer && late < newer && held < newer, "L2");
     let late = on(&world.turno, "a", "ana", Action::Heartbeat { fence, idle: None, worked: false }).await;
-    assert!(matches!(late.answer, Err(Refused::Lost { .. })), "the old fence stays dead");
+    assert!(matches!(late.answer, Err(Refused::Lost { .. })), "the old fence stays stale");
 }

@@ -1,5 +1,5 @@
-//! Destinations of queues: what all instances know about them, what is revived when they are back, and workers that
-//! hold back meanwhile.
+//! Destinations of queues: their state is shared by all instances, an outage revives the items it exhausted, and
+//! workers hold back while a destination is down.
 
 use super::world::{World, put, settle, take};
 use tokio::sync::watch;
@@ -11,28 +11,28 @@ use turno::store::{AuditQuery, Push, PushChange};
 use turno::{Got, Hands, QueueHandle};
 
 super::cases![
-    a_destination_is_known_to_every_instance_and_after_a_restart,
-    failures_noted_at_the_same_time_are_all_counted,
-    of_two_instances_that_want_to_probe_one_does,
-    what_was_exhausted_since_then_is_revived_and_nothing_else,
-    a_stuck_key_is_known_to_every_instance_and_after_a_restart,
-    an_exhausted_key_is_handed_out_for_a_probe_and_is_exhausted_again_if_it_fails,
-    exhausted_keys_take_turns_as_probes_and_a_success_is_audited_once,
-    a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue,
-    a_worker_without_hands_claims_nothing_until_it_has_some,
+    a_destination_state_is_shared_by_instances_and_survives_a_restart,
+    concurrent_failures_of_a_destination_are_all_counted,
+    only_one_of_two_instances_probes_a_destination,
+    a_revival_covers_only_items_exhausted_during_the_outage,
+    a_stuck_key_is_shared_by_instances_and_survives_a_restart,
+    an_exhausted_key_is_handed_out_as_a_probe_and_stays_exhausted_if_it_fails,
+    exhausted_keys_alternate_as_probes_and_a_success_is_audited_once,
+    a_push_is_stored_beside_the_policy_and_its_change_is_audited,
+    a_worker_without_free_slots_claims_nothing,
 ];
 
 const PROBE: Span = Span::from_secs(30);
 
-fn failure(of: i64, handed_at: Time) -> Failure {
-    Failure { of: Lane(of), handed_at, error: format!("HTTP 503 for {of}"), unreached: false, round_began: None }
+fn failure(key: i64, handed_at: Time) -> Failure {
+    Failure { of: Lane(key), handed_at, error: format!("HTTP 503 for {key}"), unreached: false, round_began: None }
 }
 
-async fn fail(queue: &QueueHandle, of: i64, handed_at: Time) -> (bool, Destination) {
-    queue.destination_failed(&failure(of, handed_at), PROBE).await.unwrap()
+async fn fail(queue: &QueueHandle, key: i64, handed_at: Time) -> (bool, Destination) {
+    queue.destination_failed(&failure(key, handed_at), PROBE).await.unwrap()
 }
 
-async fn a_destination_is_known_to_every_instance_and_after_a_restart(mut world: World) {
+async fn a_destination_state_is_shared_by_instances_and_survives_a_restart(mut world: World) {
     let queue = world.queue(Policy::of(Kind::Sync)).await;
     let name = queue.row().await.unwrap().name.clone();
     let other = world.instance().await.queue(name.clone()).await.unwrap();
@@ -62,13 +62,17 @@ async fn a_destination_is_known_to_every_instance_and_after_a_restart(mut world:
     let queue = world.turno.queue(name).await.unwrap();
     let back = queue.destination_succeeded().await.unwrap().unwrap();
     assert_eq!((back.is_down(), back.revive_since), (false, Some(began)));
-    assert_eq!(world.turno.destinations().await.unwrap(), [(id, back)], "there is something left to do");
+    assert_eq!(
+        world.turno.destinations().await.unwrap(),
+        [(id, back)],
+        "a destination with an unfinished recovery is listed"
+    );
     queue.destination_revived(began, 0).await.unwrap().unwrap();
     assert_eq!(world.turno.destinations().await.unwrap(), []);
-    assert_eq!(queue.destination_succeeded().await.unwrap(), None, "nothing changes any more");
+    assert_eq!(queue.destination_succeeded().await.unwrap(), None, "a second success changes nothing");
 }
 
-async fn failures_noted_at_the_same_time_are_all_counted(world: World) {
+async fn concurrent_failures_of_a_destination_are_all_counted(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let other = world.instance().await.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
     let notes = (0..20).map(|n| {
@@ -79,9 +83,9 @@ async fn failures_noted_at_the_same_time_are_all_counted(world: World) {
     for note in notes.collect::<Vec<_>>() {
         opened += usize::from(!note.await.unwrap());
     }
-    assert_eq!(opened, FAILURES as usize, "each of the others found it down");
+    assert_eq!(opened, FAILURES as usize, "each of the others found the destination down");
     assert_eq!(queue.destination().await.unwrap().unwrap().failures, 20);
-    // What keeps them apart: of two changes of one version the second is refused.
+    // Optimistic locking keeps the changes apart: the second change of one version is refused.
     let store = world.turno.store().unwrap();
     let id = queue.row().await.unwrap().id;
     let known = queue.destination().await.unwrap().unwrap();
@@ -91,7 +95,7 @@ async fn failures_noted_at_the_same_time_are_all_counted(world: World) {
     assert_eq!(queue.destination().await.unwrap().unwrap().failures, 0);
 }
 
-async fn of_two_instances_that_want_to_probe_one_does(world: World) {
+async fn only_one_of_two_instances_probes_a_destination(world: World) {
     let queue = world.queue(Policy::of(Kind::Sync)).await;
     let other = world.instance().await.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
     for key in [1, 2, 3] {
@@ -101,13 +105,13 @@ async fn of_two_instances_that_want_to_probe_one_does(world: World) {
         let (one, two) = tokio::join!(queue.destination_probe(PROBE), other.destination_probe(PROBE));
         [one.unwrap(), two.unwrap()].into_iter().flatten().count()
     };
-    assert_eq!(both().await, 0, "it is not time");
+    assert_eq!(both().await, 0, "no probe is due yet");
     world.time.advance(PROBE);
-    // Whoever reads the time from the database knows it.
+    // A claim reads the time from the database, so this instance learns that time has passed.
     take(&queue, 1).await;
     take(&other, 1).await;
     assert_eq!(both().await, 1);
-    assert_eq!(both().await, 0, "the next one comes later");
+    assert_eq!(both().await, 0, "the next probe is due later");
 }
 
 async fn exhaust(queue: &QueueHandle) -> Got {
@@ -117,7 +121,7 @@ async fn exhaust(queue: &QueueHandle) -> Got {
     got
 }
 
-async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World) {
+async fn a_revival_covers_only_items_exhausted_during_the_outage(world: World) {
     for kind in [Kind::Sync, Kind::Inbox] {
         let queue = world.turno.put_queue(if kind == Kind::Sync { "sync" } else { "inbox" }, Policy::of(kind)).await;
         let queue = queue.unwrap();
@@ -129,16 +133,16 @@ async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World)
         put(&queue, "c", &["second"]).await;
         exhaust(&queue).await;
         put(&queue, "d", &["waits"]).await;
-        // Handed out after the end of the outage: it failed for another reason.
+        // Handed out after the end of the outage, so the outage did not cause its failure.
         world.time.advance(Span(2));
         put(&queue, "e", &["after"]).await;
         let waits = take(&queue, 1).await.remove(0);
         exhaust(&queue).await;
         settle(&queue, waits.handed, Act::Return { error: None }).await;
         let until = since + Span(1);
-        assert_eq!(queue.revive(since, until, 1).await.unwrap(), 1, "no more than asked for, the oldest first");
+        assert_eq!(queue.revive(since, until, 1).await.unwrap(), 1, "revives at most `limit` items, the oldest first");
         assert_eq!(queue.revive(since, until, 100).await.unwrap(), 1);
-        assert_eq!(queue.revive(since, until, 100).await.unwrap(), 0, "none is left");
+        assert_eq!(queue.revive(since, until, 100).await.unwrap(), 0, "no item is left");
         let state = async |id: &str| {
             let record = queue.item(ItemId::new(id).unwrap()).await.unwrap().unwrap();
             (record.state(record.now), record.item.map(|item| item.attempt))
@@ -159,7 +163,7 @@ async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World)
     }
 }
 
-async fn a_stuck_key_is_known_to_every_instance_and_after_a_restart(mut world: World) {
+async fn a_stuck_key_is_shared_by_instances_and_survives_a_restart(mut world: World) {
     let queue = world.queue(Policy::of(Kind::Sync)).await;
     let name = queue.row().await.unwrap().name.clone();
     let began = super::START;
@@ -174,28 +178,32 @@ async fn a_stuck_key_is_known_to_every_instance_and_after_a_restart(mut world: W
     assert_eq!(queue.destination().await.unwrap(), Some(back));
 }
 
-async fn an_exhausted_key_is_handed_out_for_a_probe_and_is_exhausted_again_if_it_fails(world: World) {
+async fn an_exhausted_key_is_handed_out_as_a_probe_and_stays_exhausted_if_it_fails(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) }).await;
     put(&queue, "a", &["x"]).await;
     let since = exhaust(&queue).await.now;
-    assert_eq!(queue.probe_exhausted("pusher", since + Span(1)).await.unwrap(), None, "exhausted earlier");
-    let got = queue.probe_exhausted("pusher", since).await.unwrap().expect("there is one");
+    assert_eq!(
+        queue.probe_exhausted("pusher", since + Span(1)).await.unwrap(),
+        None,
+        "the key was exhausted before `since`"
+    );
+    let got = queue.probe_exhausted("pusher", since).await.unwrap().expect("a key is exhausted");
     let probed = (got.key.as_ref().map(ToString::to_string), got.attempt, got.items[0].id.as_str());
     assert_eq!(probed, (Some("a".to_owned()), 1, "x"));
-    assert_eq!(queue.probe_exhausted("pusher", since).await.unwrap(), None, "one at a time");
+    assert_eq!(queue.probe_exhausted("pusher", since).await.unwrap(), None, "one probe at a time");
     assert!(queue.handed_out_before(got.now).await.unwrap());
-    assert!(!queue.handed_out_before(Time(got.now.0 - 1)).await.unwrap(), "it was handed out later");
+    assert!(!queue.handed_out_before(Time(got.now.0 - 1)).await.unwrap(), "the probe was handed out later");
     let park = Act::Park { error: Some("HTTP 503".to_owned()) };
     assert_eq!(settle(&queue, got.handed, park.clone()).await.outcome, SettleOutcome::Returned);
     let again = settle(&queue, got.handed, park).await;
     assert_eq!((again.outcome, again.repeated), (SettleOutcome::Returned, true));
     let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
     assert_eq!((record.state(record.now), record.attempts()), (ItemState::Exhausted, 1));
-    assert_eq!((record.errors.len(), record.came_back.len()), (1, 1), "a probe is not an attempt");
+    assert_eq!((record.errors.len(), record.came_back.len()), (1, 1), "a probe counts as no attempt");
     assert_eq!(queue.counts().await.unwrap().exhausted, 1);
 }
 
-async fn exhausted_keys_take_turns_as_probes_and_a_success_is_audited_once(world: World) {
+async fn exhausted_keys_alternate_as_probes_and_a_success_is_audited_once(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) }).await;
     put(&queue, "a", &["x"]).await;
     let since = exhaust(&queue).await.now;
@@ -209,7 +217,7 @@ async fn exhausted_keys_take_turns_as_probes_and_a_success_is_audited_once(world
         turns.push(got.items[0].id.to_string());
         settle(&queue, got.handed, Act::Park { error: None }).await;
     }
-    assert_eq!(turns, ["x", "y", "x"], "a key that always fails does not keep the others from being asked with");
+    assert_eq!(turns, ["x", "y", "x"], "a key that always fails does not block the other keys");
     let got = queue.probe_exhausted("pusher", since).await.unwrap().unwrap();
     queue.probe_succeeded(got.items[0].id.clone()).await.unwrap();
     assert_eq!(settle(&queue, got.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
@@ -217,11 +225,11 @@ async fn exhausted_keys_take_turns_as_probes_and_a_success_is_audited_once(world
     let query = AuditQuery { after: Some(0), action, limit: 100, ..AuditQuery::default() };
     let entries = world.turno.audit(query).await.unwrap();
     let name = queue.row().await.unwrap().name.to_string();
-    let told: Vec<_> = entries.iter().map(|entry| entry.resource.clone()).collect();
-    assert_eq!(told, [format!("{name}/y")]);
+    let revived: Vec<_> = entries.iter().map(|entry| entry.resource.clone()).collect();
+    assert_eq!(revived, [format!("{name}/y")]);
 }
 
-async fn a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue(world: World) {
+async fn a_push_is_stored_beside_the_policy_and_its_change_is_audited(world: World) {
     let name = || "mails".try_into().unwrap();
     let push = |to: &str| PushChange::Set(Push { text: format!("{{\"to\":\"{to}\"}}").into(), shown: to.into() });
     let policy = || Policy::of(Kind::Inbox);
@@ -233,25 +241,25 @@ async fn a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_
     };
     assert_eq!(seen().await, (1, Some(r#"{"to":"one"}"#.to_owned())));
     world.turno.put_queue_pushed(name(), policy(), push("one")).await.unwrap();
-    assert_eq!(seen().await.0, 1, "nothing changed");
+    assert_eq!(seen().await.0, 1, "an unchanged push writes no entry");
     world.turno.put_queue_pushed(name(), policy(), push("two")).await.unwrap();
     assert_eq!(seen().await, (2, Some(r#"{"to":"two"}"#.to_owned())));
     world.turno.put_queue("mails", policy()).await.unwrap();
-    assert_eq!(seen().await.0, 2, "who says nothing about it changes nothing about it");
+    assert_eq!(seen().await.0, 2, "a policy change without a push keeps the push");
     let other = Policy { max_attempts: 3, ..policy() };
     world.turno.put_queue("mails", other.clone()).await.unwrap();
-    assert_eq!(seen().await, (3, Some(r#"{"to":"two"}"#.to_owned())), "the policy changes, the push stays");
+    assert_eq!(seen().await, (3, Some(r#"{"to":"two"}"#.to_owned())), "the policy changes and the push stays");
     world.turno.put_queue_pushed(name(), other, PushChange::Remove).await.unwrap();
     assert_eq!(seen().await, (4, None));
     let query = AuditQuery { after: Some(0), limit: 100, ..AuditQuery::default() };
     let entries = world.turno.audit(query).await.unwrap();
-    let told: Vec<bool> = entries.iter().map(|entry| entry.detail.contains(r#""push":null"#)).collect();
-    assert_eq!(told, [false, false, false, true]);
+    let removed: Vec<bool> = entries.iter().map(|entry| entry.detail.contains(r#""push":null"#)).collect();
+    assert_eq!(removed, [false, false, false, true]);
     assert!(entries[2].detail.contains(r#""push":"unchanged""#), "{}", entries[2].detail);
     assert!(entries[1].detail.contains(r#""push":"two""#), "{}", entries[1].detail);
 }
 
-async fn a_worker_without_hands_claims_nothing_until_it_has_some(world: World) {
+async fn a_worker_without_free_slots_claims_nothing(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "ana", &["x", "y", "z"]).await;
     let (sent, mut taken) = tokio::sync::mpsc::unbounded_channel();
@@ -261,13 +269,13 @@ async fn a_worker_without_hands_claims_nothing_until_it_has_some(world: World) {
         std::future::pending()
     });
     let running = worker.hands(allowed).grace(Span::ZERO).start().unwrap();
-    // Somebody who asks for work gets it: nobody else has it.
+    // The worker has claimed nothing, so another claim gets the item.
     assert_eq!(take(&queue, 1).await.len(), 1);
     hands.send(Hands::UpTo(1)).unwrap();
     taken.recv().await.unwrap();
-    assert_eq!(queue.counts().await.unwrap().in_process, 2, "one hand, one delivery");
+    assert_eq!(queue.counts().await.unwrap().in_process, 2, "one free slot, one delivery");
     hands.send(Hands::UpTo(2)).unwrap();
     taken.recv().await.unwrap();
     running.stop().await;
-    assert_eq!(queue.counts().await.unwrap().pending, 2, "given back");
+    assert_eq!(queue.counts().await.unwrap().pending, 2, "both deliveries are returned");
 }

@@ -1,4 +1,4 @@
-//! The end of a lease by expiry is announced without anybody asking, and reads agree with claims.
+//! Lease expiries are announced without a request, and reads agree with claims.
 
 use super::world::{World, claim, command, resource};
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use turno::store::TaskQuery;
 use turno::{Live, Subscription, Turno};
 
 super::cases![
-    an_expired_lease_is_announced_without_anybody_asking,
-    an_offer_follows_the_expiry_and_passes_on_when_it_lapses,
+    an_expired_lease_is_announced_without_a_request,
+    an_expiry_is_followed_by_an_offer_that_passes_on_when_it_lapses,
     an_expiry_is_announced_once_over_two_instances,
-    an_extended_lease_is_not_announced_at_its_first_end,
-    a_released_lease_is_not_announced_at_its_end,
+    an_extended_lease_is_not_announced_at_its_first_expiry,
+    a_released_lease_is_not_announced_at_its_expiry,
     the_lease_of_a_dead_instance_is_announced_by_another,
-    a_clock_that_steps_back_delays_no_announcement_and_repeats_none,
-    the_end_of_a_left_page_is_announced_as_a_release,
+    a_backward_clock_step_delays_and_repeats_no_announcement,
+    the_end_of_a_lease_after_leave_is_announced_as_a_release,
     the_lock_of_a_task_is_announced_when_it_expires,
-    a_read_says_offered_where_a_claim_is_refused_as_offered,
-    a_task_says_offered_where_a_claim_is_refused_as_offered,
+    a_read_shows_offered_where_a_claim_is_refused_as_offered,
+    a_task_shows_offered_where_a_claim_is_refused_as_offered,
 ];
 
-/// Longer than any case takes on a loaded machine.
+/// Longer than any case takes on a loaded machine, so that only a missing event reaches it.
 const LIMIT: Duration = Duration::from_secs(60);
 
 async fn listen(turno: &Turno) -> Subscription {
@@ -35,7 +35,7 @@ async fn listen(turno: &Turno) -> Subscription {
 /// Waits for the next event with one of these names.
 async fn next(listener: &mut Subscription, names: &[&str]) -> Arc<Event> {
     loop {
-        let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("an event should have come").unwrap();
+        let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("an event arrives in time").unwrap();
         if let Live::Event { event, .. } = heard
             && names.contains(&&*event.name)
         {
@@ -44,7 +44,7 @@ async fn next(listener: &mut Subscription, names: &[&str]) -> Arc<Event> {
     }
 }
 
-/// Waits for the next end or offer; returns its name, resource, user and detail.
+/// Waits for the next end or offer. Returns its name, resource, user and detail.
 async fn news(listener: &mut Subscription) -> (String, String, String, Option<String>) {
     let event = next(listener, &["lease.lost", "lease.released", "lease.offered"]).await;
     let by = event.by.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -67,7 +67,7 @@ async fn on(turno: &Turno, name: &str, who: &str, action: Action) -> Result<Outc
 
 const CLAIM: Action = Action::Claim { ttl: None, wait: false };
 
-/// How often each fence was announced as lost, in the whole log.
+/// Counts in the whole log how often each fence was announced as lost.
 async fn losses(turno: &Turno) -> Vec<(i64, usize)> {
     let events = turno.store().unwrap().events(Position(0), 10_000).await.unwrap();
     let lost = events.iter().filter(|(_, event)| event.name == "lease.lost");
@@ -76,7 +76,7 @@ async fn losses(turno: &Turno) -> Vec<(i64, usize)> {
     fences.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
 }
 
-async fn an_expired_lease_is_announced_without_anybody_asking(world: World) {
+async fn an_expired_lease_is_announced_without_a_request(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     let fence = world.claim("ana").await.unwrap();
@@ -86,11 +86,11 @@ async fn an_expired_lease_is_announced_without_anybody_asking(world: World) {
     assert_eq!((event.fence, event.detail.as_deref()), (Some(fence), Some("expired")));
     assert_eq!(event.by.as_ref().map(ToString::to_string), Some("ana".to_owned()));
     let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
-    assert_eq!(history.len(), 1, "the end is written down once");
-    assert_eq!(history[0].at, super::START + Span(30_000), "as of the expiry");
+    assert_eq!(history.len(), 1, "the history has one entry for the end");
+    assert_eq!(history[0].at, super::START + Span(30_000), "the entry has the time of the expiry");
 }
 
-async fn an_offer_follows_the_expiry_and_passes_on_when_it_lapses(world: World) {
+async fn an_expiry_is_followed_by_an_offer_that_passes_on_when_it_lapses(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     let name = resource().to_string();
@@ -102,14 +102,14 @@ async fn an_offer_follows_the_expiry_and_passes_on_when_it_lapses(world: World) 
     world.pass(10_000);
     assert_eq!(news(&mut listener).await, lost(&name, "ana"));
     assert_eq!(news(&mut listener).await, offered(&name, "luis"));
-    // Both keep their tickets; Luis does not claim, so his offer lapses 30 s after it was made.
+    // Both tickets are kept alive. Luis does not claim, so his offer lapses 30 s after it was made.
     world.pass(15_000);
     for who in ["luis", "eva"] {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
     world.pass(15_000);
     assert_eq!(news(&mut listener).await, offered(&name, "eva"));
-    // Eva has gone: her ticket dies before her offer does. Nobody is left, so there is nothing to announce.
+    // Eva's ticket dies before her offer does. The line is empty then, so there is nothing to announce.
     world.pass(15_000);
     on(&world.turno, "other", "ana", CLAIM).await.unwrap();
     world.pass(30_000);
@@ -128,7 +128,7 @@ async fn an_expiry_is_announced_once_over_two_instances(world: World) {
     for _ in 0..LEASES {
         next(&mut listener, &["lease.lost"]).await;
     }
-    // Both instances look once more before the last one is announced.
+    // Both instances run the expiry scan once more before the last lease is announced.
     on(&world.turno, "last", "ana", CLAIM).await.unwrap();
     world.pass(30_000);
     assert_eq!(&*next(&mut listener, &["lease.lost"]).await.resource, "last");
@@ -137,7 +137,7 @@ async fn an_expiry_is_announced_once_over_two_instances(world: World) {
     assert!(losses.iter().all(|(_, times)| *times == 1), "{losses:?}");
 }
 
-async fn an_extended_lease_is_not_announced_at_its_first_end(world: World) {
+async fn an_extended_lease_is_not_announced_at_its_first_expiry(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     let fence = world.claim("ana").await.unwrap();
@@ -150,12 +150,12 @@ async fn an_extended_lease_is_not_announced_at_its_first_end(world: World) {
     assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some_and(|grant| grant.fence == fence));
     world.pass(19_999);
     world.pass(1);
-    assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"), "at the end that the heartbeat gave it");
+    assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"), "at the expiry that the heartbeat set");
     world.pass(10_000);
     assert_eq!(news(&mut listener).await, lost("another", "luis"));
 }
 
-async fn a_released_lease_is_not_announced_at_its_end(world: World) {
+async fn a_released_lease_is_not_announced_at_its_expiry(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     let fence = world.claim("ana").await.unwrap();
@@ -165,7 +165,7 @@ async fn a_released_lease_is_not_announced_at_its_end(world: World) {
     assert_eq!(news(&mut listener).await.0, "lease.released");
     assert_eq!(news(&mut listener).await, lost("other", "luis"));
     assert_eq!(losses(&world.turno).await.len(), 1);
-    // The look that its claim left behind does not hide the end of the next ownership.
+    // The leftover `look_at` of the first claim does not hide the end of the next ownership.
     world.claim("eva").await.unwrap();
     world.pass(30_000);
     assert_eq!(news(&mut listener).await, lost(resource().as_str(), "eva"));
@@ -181,23 +181,23 @@ async fn the_lease_of_a_dead_instance_is_announced_by_another(world: World) {
     assert_eq!(next(&mut listener, &["lease.lost"]).await.fence, Some(fence));
 }
 
-async fn a_clock_that_steps_back_delays_no_announcement_and_repeats_none(world: World) {
+async fn a_backward_clock_step_delays_and_repeats_no_announcement(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     world.claim("ana").await.unwrap();
     world.time.step(Span(-86_400_000));
     world.pass(29_999);
-    assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some(), "not early");
+    assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some(), "no lease ends early");
     world.pass(1);
     assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"));
     world.time.step(Span(-86_400_000));
     on(&world.turno, "other", "luis", CLAIM).await.unwrap();
     world.pass(30_000);
-    assert_eq!(news(&mut listener).await, lost("other", "luis"), "and nothing of the first one again");
+    assert_eq!(news(&mut listener).await, lost("other", "luis"), "the first expiry is not announced again");
     assert!(losses(&world.turno).await.iter().all(|(_, times)| *times == 1));
 }
 
-async fn the_end_of_a_left_page_is_announced_as_a_release(world: World) {
+async fn the_end_of_a_lease_after_leave_is_announced_as_a_release(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     let fence = world.claim("ana").await.unwrap();
@@ -206,7 +206,7 @@ async fn the_end_of_a_left_page_is_announced_as_a_release(world: World) {
     world.pass(5_000);
     let name = resource().to_string();
     assert_eq!(news(&mut listener).await, ("lease.released".to_owned(), name.clone(), "ana".to_owned(), None));
-    assert_eq!(news(&mut listener).await, offered(&name, "luis"), "earlier than its ttl");
+    assert_eq!(news(&mut listener).await, offered(&name, "luis"), "the lease ends before its ttl");
 }
 
 async fn the_lock_of_a_task_is_announced_when_it_expires(world: World) {
@@ -232,23 +232,23 @@ async fn task(world: &World) -> turno::core::task::TaskId {
     made.task.expect("made").id
 }
 
-/// What a read says: who holds it, or to whom it is offered.
-fn said(state: &State) -> (Option<&str>, Option<&str>) {
+/// Returns the holder and the user to whom the lease is offered.
+fn holder_and_offer(state: &State) -> (Option<&str>, Option<&str>) {
     let holder = state.grant.as_ref().map(|grant| grant.holder.user.as_str());
     (holder, state.offer.as_ref().map(|offer| offer.to.user.as_str()))
 }
 
-async fn a_read_says_offered_where_a_claim_is_refused_as_offered(world: World) {
+async fn a_read_shows_offered_where_a_claim_is_refused_as_offered(world: World) {
     let state = async || world.turno.lease_state(resource()).await.unwrap().1;
     world.claim("ana").await.unwrap();
     world.pass(20_000);
     for who in ["luis", "eva"] {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
-    assert_eq!(said(&state().await), (Some("ana"), None));
+    assert_eq!(holder_and_offer(&state().await), (Some("ana"), None));
     world.pass(10_000);
-    // Nobody has asked since the expiry, and no announcer runs here.
-    assert_eq!(said(&state().await), (None, Some("luis")));
+    // No command ran since the expiry, and no announcer runs here.
+    assert_eq!(holder_and_offer(&state().await), (None, Some("luis")));
     let refused = world.claim("bea").await.unwrap_err();
     assert!(matches!(&refused, Refused::OfferedTo { offer, .. } if offer.to.user.as_str() == "luis"), "{refused:?}");
     world.pass(15_000);
@@ -256,15 +256,15 @@ async fn a_read_says_offered_where_a_claim_is_refused_as_offered(world: World) {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
     world.pass(15_000);
-    assert_eq!(said(&state().await), (None, Some("eva")), "an offer that lapsed is the next one's");
+    assert_eq!(holder_and_offer(&state().await), (None, Some("eva")), "a lapsed offer passes to the next ticket");
     let refused = world.claim("bea").await.unwrap_err();
     assert!(matches!(&refused, Refused::OfferedTo { offer, .. } if offer.to.user.as_str() == "eva"), "{refused:?}");
     world.pass(15_000);
-    assert_eq!(said(&state().await), (None, None), "a dead ticket keeps nothing");
+    assert_eq!(holder_and_offer(&state().await), (None, None), "a dead ticket gets no offer");
     world.claim("bea").await.unwrap();
 }
 
-async fn a_task_says_offered_where_a_claim_is_refused_as_offered(world: World) {
+async fn a_task_shows_offered_where_a_claim_is_refused_as_offered(world: World) {
     let id = task(&world).await;
     let name = id.resource();
     on(&world.turno, name.as_str(), "ana", CLAIM).await.unwrap();
@@ -272,9 +272,9 @@ async fn a_task_says_offered_where_a_claim_is_refused_as_offered(world: World) {
     on(&world.turno, name.as_str(), "luis", Action::JoinLine).await.unwrap();
     world.pass(20_000);
     let (_, found) = world.turno.task_get(id).await.unwrap();
-    assert_eq!(said(&found.unwrap().1), (None, Some("luis")));
+    assert_eq!(holder_and_offer(&found.unwrap().1), (None, Some("luis")));
     let page = world.turno.tasks(TaskQuery { limit: 10, ..TaskQuery::default() }).await.unwrap();
-    assert_eq!(said(&page.tasks[0].1), (None, Some("luis")));
+    assert_eq!(holder_and_offer(&page.tasks[0].1), (None, Some("luis")));
     let refused = on(&world.turno, name.as_str(), "bea", CLAIM).await.unwrap_err();
     assert!(matches!(refused, Refused::OfferedTo { .. }), "{refused:?}");
 }

@@ -1,4 +1,4 @@
-//! A finalize that ends early: what it leaves behind, what it reports, and how the task is cancelled.
+//! A finalize that stops early: what it leaves applied, what it reports, and how the task is cancelled.
 
 use super::task::{ask, claim, finalize, get, ready, stock, units};
 use super::world::{World, holder};
@@ -9,12 +9,12 @@ use turno::core::task::{Action, Apply, LineOutcome, Movement, Outcome, Refused, 
 use turno::store::{AuditQuery, LineStep, TaskQuery};
 
 super::cases![
-    a_finalize_whose_process_died_leaves_the_task_partially_completed,
-    a_finalize_that_lost_its_lock_names_every_applied_line_also_after_another_completed_the_task,
-    a_task_with_applied_lines_is_cancelled_only_by_saying_that_they_stay,
+    a_finalize_cut_off_by_a_crash_leaves_the_task_partially_completed,
+    a_finalize_that_lost_its_lock_lists_every_applied_line,
+    cancelling_a_task_with_applied_lines_needs_a_confirmation,
 ];
 
-/// Applies one line as a finalize does, and no more: as if the process had died behind it.
+/// Applies one line as a finalize does and stops there, as if the process had died afterwards.
 async fn apply(turno: &Turno, id: TaskId, who: &str, fence: Fence, number: u32) -> LineStep {
     let (who, policy) = (holder(who), Policy::of_tasks());
     let apply = Apply { task: id, number, fence, who, via: None, policy };
@@ -26,13 +26,13 @@ async fn in_status(turno: &Turno, status: Status) -> Vec<TaskId> {
     turno.tasks(query).await.unwrap().tasks.into_iter().map(|(task, _)| task.id).collect()
 }
 
-async fn a_finalize_whose_process_died_leaves_the_task_partially_completed(mut world: World) {
+async fn a_finalize_cut_off_by_a_crash_leaves_the_task_partially_completed(mut world: World) {
     let lines = vec![units("x", Movement::Out, 9), units("x", Movement::In, 4), units("x", Movement::In, 2)];
     let id = ready(&world.turno, lines).await;
     let fence = claim(&world.turno, id, "ana").await;
     let failed = apply(&world.turno, id, "ana", fence, 1).await;
     assert!(matches!(failed, LineStep::Settled(LineOutcome::Failed(_))), "{failed:?}");
-    assert_eq!(in_status(&world.turno, Status::Processing).await, [id], "nothing is applied yet");
+    assert_eq!(in_status(&world.turno, Status::Processing).await, [id], "no line is applied yet");
     world.pass(1_000);
     let before = get(&world.turno, id).await.updated_at;
     assert_eq!(apply(&world.turno, id, "ana", fence, 2).await, LineStep::Settled(LineOutcome::Applied));
@@ -47,7 +47,7 @@ async fn a_finalize_whose_process_died_leaves_the_task_partially_completed(mut w
     assert_eq!(stock(&world.turno, "x").await.0, 6, "line 2 was applied once");
 }
 
-async fn a_finalize_that_lost_its_lock_names_every_applied_line_also_after_another_completed_the_task(world: World) {
+async fn a_finalize_that_lost_its_lock_lists_every_applied_line(world: World) {
     let turno = &world.turno;
     let id = ready(turno, (0..3).map(|_| units("x", Movement::In, 1)).collect()).await;
     let fence = claim(turno, id, "ana").await;
@@ -65,7 +65,7 @@ async fn a_finalize_that_lost_its_lock_names_every_applied_line_also_after_anoth
     assert_eq!(stock(turno, "x").await.0, 3);
 }
 
-async fn a_task_with_applied_lines_is_cancelled_only_by_saying_that_they_stay(world: World) {
+async fn cancelling_a_task_with_applied_lines_needs_a_confirmation(world: World) {
     let turno = &world.turno;
     let id = ready(turno, vec![units("x", Movement::In, 5), units("x", Movement::In, 1)]).await;
     let fence = claim(turno, id, "ana").await;
@@ -77,7 +77,7 @@ async fn a_task_with_applied_lines_is_cancelled_only_by_saying_that_they_stay(wo
     assert_eq!(ask(turno, id, "ana", cancel(true)).await.answer, Ok(Outcome::Done));
     assert_eq!((get(turno, id).await.status, stock(turno, "x").await.0), (Status::Cancelled, 5));
     let entries = turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
-    let told: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
-    assert_eq!(told, ["task_cancel"], "the refusal left no entry");
+    let actions: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["task_cancel"], "the refusal left no entry");
     assert!(entries[0].detail.contains("\"lines_applied\":[1]"), "{}", entries[0].detail);
 }

@@ -1,4 +1,4 @@
-//! Ids of items: accepted once within the retention, whoever asks, and again when that is over.
+//! Item ids: an id is accepted once within the retention, on every instance, and again afterwards.
 
 use super::world::{World, ack, draft, fail, ids, put, queue_name, take_one};
 use turno::core::id::{ItemId, Key};
@@ -8,14 +8,14 @@ use turno::store::{AuditQuery, Counts};
 use turno::{Draft, QueueHandle};
 
 super::cases![
-    a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state_back,
-    a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key_on_a_real_store,
-    an_id_is_accepted_again_when_its_retention_is_over_though_nobody_has_tidied_up,
-    an_id_that_was_taken_in_is_accepted_again_when_its_retention_is_over,
-    of_many_who_use_an_outlived_id_at_once_one_is_accepted,
-    an_exhausted_item_keeps_its_id_until_a_person_decides,
-    ids_that_were_taken_in_are_forgotten_after_the_retention_and_never_before,
-    who_took_in_a_change_is_known_also_when_it_is_finished,
+    a_late_repeat_of_an_absorbed_change_does_not_restore_an_old_state,
+    a_duplicate_differs_if_its_key_or_json_value_differs,
+    an_id_is_accepted_again_after_its_retention_without_a_purge,
+    an_absorbed_id_is_accepted_again_after_its_retention,
+    one_of_many_concurrent_uses_of_an_outlived_id_is_accepted,
+    an_exhausted_item_keeps_its_id_until_it_is_retried_or_cancelled,
+    absorbed_ids_are_purged_after_the_retention_and_not_before,
+    the_absorber_of_a_change_is_found_after_it_finished,
 ];
 
 const DAY: i64 = 86_400_000;
@@ -31,7 +31,7 @@ async fn say(queue: &QueueHandle, key: &str, id: &str, payload: &str) -> Accepte
     queue.enqueue(vec![draft]).await.expect("accepted").remove(0).1
 }
 
-/// How many items of the one queue were forgotten, as it is stored.
+/// Returns the stored count of purged items of the queue.
 async fn purged(world: &World) -> i64 {
     world.turno.queues().await.unwrap()[0].purged
 }
@@ -40,22 +40,22 @@ fn into(id: &str) -> Accepted {
     Accepted::Coalesced { id: ItemId::new(id).expect("valid") }
 }
 
-async fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state_back(mut world: World) {
+async fn a_late_repeat_of_an_absorbed_change_does_not_restore_an_old_state(mut world: World) {
     let queue = world.queue(kept_a_day(Kind::Sync)).await;
     assert_eq!(say(&queue, "idper-9", "a", r#"{"v":1}"#).await, Accepted::Queued);
     assert_eq!(say(&queue, "idper-9", "b", r#"{"v":2}"#).await, into("a"));
     assert_eq!(say(&queue, "idper-9", "c", r#"{"v":3}"#).await, into("a"));
-    // Whoever sent b has not heard the answer and sends it again, to another instance.
+    // The sender of b lost the answer and sends b again, to another instance.
     let other = world.instance().await.queue(queue_name()).await.unwrap();
     assert_eq!(say(&other, "idper-9", "b", r#"{"v":2}"#).await, AGAIN);
     assert_eq!(say(&other, "idper-9", "b", r#"{"v":20}"#).await, MIXED_UP);
-    assert_eq!(say(&other, "idper-8", "b", r#"{"v":2}"#).await, MIXED_UP, "another key's");
-    // Of the survivor, too: what it carries by now is not what was accepted under its id.
+    assert_eq!(say(&other, "idper-8", "b", r#"{"v":2}"#).await, MIXED_UP, "the id belongs to another key");
+    // The surviving item too: a repeat is compared with the payload accepted under its id, not with the current one.
     assert_eq!(say(&other, "idper-9", "a", r#"{"v": 1.0}"#).await, AGAIN);
     assert_eq!(say(&other, "idper-9", "a", r#"{"v":3}"#).await, MIXED_UP);
     let got = take_one(&queue).await;
     assert_eq!(&*got.items[0].payload, r#"{"v":3}"#);
-    // In process, and after it, also when everything was started anew.
+    // The same while the item is in process, after it is processed, and after a restart.
     assert_eq!(say(&queue, "idper-9", "d", r#"{"v":4}"#).await, into("a"));
     world.reopen().await;
     let queue = world.turno.queue(queue_name()).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state
         assert_eq!(say(&queue, "idper-9", id, payload).await, AGAIN, "{id}");
     }
     assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
-    // In one call, too.
+    // The same within one call.
     let twice = vec![draft("k", "1"), draft("k", "2"), draft("k", "2"), draft("k", "1")];
     let answers: Vec<_> = queue.enqueue(twice).await.unwrap().into_iter().map(|(_, accepted)| accepted).collect();
     assert_eq!(answers, [Accepted::Queued, into("1"), AGAIN, AGAIN]);
@@ -75,59 +75,59 @@ async fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state
     queue.enqueue(both.to_vec()).await.unwrap();
     assert_eq!([say(&queue, "m", "m1", "1").await, say(&queue, "m", "m1", "2").await], [AGAIN, MIXED_UP]);
     let carried = queue.item(ItemId::new("m1").unwrap()).await.unwrap().unwrap().body.payload;
-    assert_eq!(&*carried, "2", "the newest");
+    assert_eq!(&*carried, "2", "the newest payload is kept");
 }
 
-async fn a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key_on_a_real_store(world: World) {
+async fn a_duplicate_differs_if_its_key_or_json_value_differs(world: World) {
     let queue = world.queue(kept_a_day(Kind::Lane)).await;
     say(&queue, "ana", "1", r#"{"n":1,"s":"ñ","big":9007199254740993}"#).await;
     let other_way = r#"{ "s": "\u00f1", "big": 9007199254740993, "n": 1.0 }"#;
-    assert_eq!(say(&queue, "ana", "1", other_way).await, AGAIN, "the same value, written in another way");
+    assert_eq!(say(&queue, "ana", "1", other_way).await, AGAIN, "the same JSON value in another notation");
     let other_value = r#"{"n":1,"s":"ñ","big":9007199254740992}"#;
     assert_eq!(say(&queue, "ana", "1", other_value).await, MIXED_UP);
-    assert_eq!(say(&queue, "eva", "1", other_way).await, MIXED_UP, "the same value of another key");
+    assert_eq!(say(&queue, "eva", "1", other_way).await, MIXED_UP, "the same JSON value under another key");
 }
 
-async fn an_id_is_accepted_again_when_its_retention_is_over_though_nobody_has_tidied_up(world: World) {
+async fn an_id_is_accepted_again_after_its_retention_without_a_purge(world: World) {
     let queue = world.queue(kept_a_day(Kind::Inbox)).await;
     put(&queue, "any", &["x"]).await;
     let first = take_one(&queue).await;
     fail(&queue, &first).await;
     ack(&queue, &take_one(&queue).await).await;
     world.pass(DAY);
-    assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN], "to the last millisecond");
+    assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN], "the retention lasts to the last millisecond");
     world.pass(1);
     assert_eq!(put(&queue, "any", &["x", "y", "x"]).await, [Accepted::Queued, Accepted::Queued, AGAIN]);
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 2, ..Counts::default() });
-    assert_eq!(purged(&world).await, 1, "nothing disappears uncounted");
+    assert_eq!(purged(&world).await, 1, "the replaced item counts as purged");
     let query = AuditQuery { action: Some("queue_purge".to_owned()), limit: 9, ..AuditQuery::default() };
     let entries = world.turno.audit(query).await.unwrap();
-    assert_eq!(entries.len(), 1, "and it is written down");
+    assert_eq!(entries.len(), 1, "the purge has an audit entry");
     assert!(entries[0].detail.contains(r#""count":1"#), "{}", entries[0].detail);
     let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
-    assert!(record.errors.is_empty(), "what happened to the old one went with it: {:?}", record.errors);
+    assert!(record.errors.is_empty(), "the errors of the old item are gone: {:?}", record.errors);
     let got = take_one(&queue).await;
     assert_eq!((ids(&got), got.attempt), (vec!["x"], 1));
-    assert_eq!(world.turno.purge().await.unwrap().items, 0, "there is nothing left to forget");
+    assert_eq!(world.turno.purge().await.unwrap().items, 0, "no item is left to purge");
 }
 
-async fn an_id_that_was_taken_in_is_accepted_again_when_its_retention_is_over(world: World) {
+async fn an_absorbed_id_is_accepted_again_after_its_retention(world: World) {
     let queue = world.queue(kept_a_day(Kind::Sync)).await;
     put(&queue, "k", &["a", "b"]).await;
     world.pass(DAY);
     assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
     world.pass(1);
-    assert_eq!(put(&queue, "k", &["b", "b"]).await, [into("a"), AGAIN], "counted from then on anew");
+    assert_eq!(put(&queue, "k", &["b", "b"]).await, [into("a"), AGAIN], "the retention starts again");
     world.pass(DAY);
     assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
     world.pass(1);
     ack(&queue, &take_one(&queue).await).await;
-    assert_eq!(put(&queue, "k", &["b"]).await, [Accepted::Queued], "as an item of its own");
+    assert_eq!(put(&queue, "k", &["b"]).await, [Accepted::Queued], "b is accepted as a new item");
     assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
     assert_eq!(world.turno.purge().await.unwrap().absorbed, 0);
 }
 
-async fn of_many_who_use_an_outlived_id_at_once_one_is_accepted(world: World) {
+async fn one_of_many_concurrent_uses_of_an_outlived_id_is_accepted(world: World) {
     let queue = world.queue(kept_a_day(Kind::Inbox)).await;
     put(&queue, "any", &["x"]).await;
     ack(&queue, &take_one(&queue).await).await;
@@ -144,13 +144,13 @@ async fn of_many_who_use_an_outlived_id_at_once_one_is_accepted(world: World) {
     assert_eq!((queued, again), (1, 11), "{answers:?}");
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() });
     assert_eq!(purged(&world).await, 1);
-    // The control: within the retention nobody is.
+    // The control: within the retention no enqueue is accepted.
     world.pass(1);
     ack(&queue, &take_one(&queue).await).await;
     assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN]);
 }
 
-async fn an_exhausted_item_keeps_its_id_until_a_person_decides(world: World) {
+async fn an_exhausted_item_keeps_its_id_until_it_is_retried_or_cancelled(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..kept_a_day(Kind::Inbox) }).await;
     put(&queue, "any", &["x"]).await;
     fail(&queue, &take_one(&queue).await).await;
@@ -159,20 +159,20 @@ async fn an_exhausted_item_keeps_its_id_until_a_person_decides(world: World) {
     assert_eq!(queue.counts().await.unwrap(), Counts { exhausted: 1, ..Counts::default() });
 }
 
-async fn ids_that_were_taken_in_are_forgotten_after_the_retention_and_never_before(world: World) {
+async fn absorbed_ids_are_purged_after_the_retention_and_not_before(world: World) {
     let queue = world.queue(kept_a_day(Kind::Sync)).await;
     put(&queue, "k", &["a", "b"]).await;
     world.pass(DAY / 2);
     put(&queue, "k", &["c"]).await;
     world.pass(DAY / 2);
-    assert_eq!(world.turno.purge().await.unwrap().absorbed, 0, "not before");
+    assert_eq!(world.turno.purge().await.unwrap().absorbed, 0, "nothing is purged within the retention");
     world.pass(1);
-    assert_eq!(world.turno.purge().await.unwrap().absorbed, 1, "only b");
-    assert_eq!(put(&queue, "k", &["c", "a"]).await, [AGAIN, AGAIN], "a is unfinished and c is young");
+    assert_eq!(world.turno.purge().await.unwrap().absorbed, 1, "only b is past the retention");
+    assert_eq!(put(&queue, "k", &["c", "a"]).await, [AGAIN, AGAIN], "a is unfinished and c is within the retention");
     assert_eq!(put(&queue, "k", &["b"]).await, [into("a")]);
 }
 
-async fn who_took_in_a_change_is_known_also_when_it_is_finished(world: World) {
+async fn the_absorber_of_a_change_is_found_after_it_finished(world: World) {
     let queue = world.queue(Policy::of(Kind::Sync)).await;
     put(&queue, "k", &["a", "b"]).await;
     world.pass(10);

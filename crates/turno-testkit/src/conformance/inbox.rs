@@ -1,4 +1,4 @@
-//! Inboxes on a real database: each record processed by one.
+//! Inboxes: each item is delivered to one worker at a time.
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
@@ -15,16 +15,16 @@ super::cases![
     a_failure_puts_the_record_back_with_its_error,
     the_same_id_is_accepted_once_also_after_reopening,
     items_without_an_id_get_one_each,
-    a_return_takes_the_attempt_back_on_a_real_store,
-    what_has_failed_and_is_given_back_shows_as_failed,
-    what_could_not_be_tried_waits_with_its_error_and_spends_no_attempt,
-    what_failed_and_then_could_not_be_tried_says_the_last_cause_and_not_that_an_attempt_failed,
+    a_returned_delivery_counts_no_attempt,
+    a_failed_item_that_is_returned_stays_in_error,
+    an_item_that_could_not_be_tried_waits_with_its_error_and_spends_no_attempt,
+    a_failed_item_that_could_not_be_tried_shows_the_last_cause_and_no_new_attempt,
     attempts_never_exceed_the_maximum_and_exhausted_happens_once,
-    a_paused_queue_hands_nothing_out,
-    a_claim_that_waits_wakes_on_new_work,
+    a_paused_queue_hands_out_nothing,
+    a_waiting_claim_wakes_on_new_work,
     a_claim_whose_caller_leaves_costs_no_attempt,
     delayed_items_wait,
-    a_beat_keeps_a_delivery_alive,
+    a_heartbeat_keeps_a_delivery_alive,
     unacceptable_items_are_refused_and_nothing_is_stored,
 ];
 
@@ -72,9 +72,9 @@ async fn a_failure_puts_the_record_back_with_its_error(world: World) {
     let got = take_one(&queue).await;
     let act = Act::Fail { error: "HTTP 503".to_owned(), item: None, retry_in: None, give_up: false };
     let SettleOutcome::Retrying { retry_at } = settle(&queue, got.handed, act).await.outcome else {
-        panic!("it has attempts left")
+        panic!("an attempt is left, so the item is retried")
     };
-    assert!(take(&queue, 1).await.is_empty(), "not before its back-off is over");
+    assert!(take(&queue, 1).await.is_empty(), "the item is not due before its back-off ends");
     assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() });
     world.pass((retry_at - super::world::START).0);
     let again = take_one(&queue).await;
@@ -105,7 +105,7 @@ async fn items_without_an_id_get_one_each(world: World) {
     assert_eq!(take(&queue, 100).await.len(), 10);
 }
 
-async fn a_return_takes_the_attempt_back_on_a_real_store(world: World) {
+async fn a_returned_delivery_counts_no_attempt(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..inbox() }).await;
     put(&queue, "any", &["x"]).await;
     for _ in 0..3 {
@@ -115,14 +115,14 @@ async fn a_return_takes_the_attempt_back_on_a_real_store(world: World) {
     }
 }
 
-/// As if it had never been handed out.
-async fn what_has_failed_and_is_given_back_shows_as_failed(world: World) {
+/// A returned item keeps its failed state, as if the returned delivery had never existed.
+async fn a_failed_item_that_is_returned_stays_in_error(world: World) {
     for kind in [Kind::Inbox, Kind::Lane, Kind::Sync] {
         let policy = Policy { window: Span::ZERO, ..Policy::of(kind) };
         let queue = world.turno.put_queue(&*format!("{kind:?}"), policy).await.unwrap();
         put(&queue, "ana", &["x"]).await;
         settle(&queue, take_one(&queue).await.handed, Act::Return { error: None }).await;
-        assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "it never failed");
+        assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "the item never failed");
         fail(&queue, &take_one(&queue).await).await;
         settle(&queue, take_one(&queue).await.handed, Act::Return { error: None }).await;
         assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() }, "{kind:?}");
@@ -137,7 +137,7 @@ async fn what_has_failed_and_is_given_back_shows_as_failed(world: World) {
     }
 }
 
-async fn what_could_not_be_tried_waits_with_its_error_and_spends_no_attempt(world: World) {
+async fn an_item_that_could_not_be_tried_waits_with_its_error_and_spends_no_attempt(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..inbox() }).await;
     put(&queue, "any", &["x"]).await;
     for error in [Some("ilegible".to_owned()), None, None] {
@@ -148,16 +148,16 @@ async fn what_could_not_be_tried_waits_with_its_error_and_spends_no_attempt(worl
         assert_eq!(outcome, SettleOutcome::Retrying { retry_at: got.now + Span(500) });
         assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() });
         world.pass(499);
-        assert!(take(&queue, 1).await.is_empty(), "it waits");
+        assert!(take(&queue, 1).await.is_empty(), "the item is not due yet");
         world.pass(1);
     }
     let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
     let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
-    assert_eq!(errors, [(0, "ilegible")], "once, and with no attempt");
+    assert_eq!(errors, [(0, "ilegible")], "one error, with no attempt counted");
     assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked);
 }
 
-async fn what_failed_and_then_could_not_be_tried_says_the_last_cause_and_not_that_an_attempt_failed(world: World) {
+async fn a_failed_item_that_could_not_be_tried_shows_the_last_cause_and_no_new_attempt(world: World) {
     let queue = world.queue(Policy { max_attempts: 3, ..inbox() }).await;
     put(&queue, "any", &["x"]).await;
     let item = || ItemId::new("x").unwrap();
@@ -175,7 +175,7 @@ async fn what_failed_and_then_could_not_be_tried_says_the_last_cause_and_not_tha
     }
     let record = queue.item(item()).await.unwrap().unwrap();
     assert_eq!(record.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 0, 2, 0]);
-    assert_eq!(take_one(&queue).await.attempt, 3, "only what was tried counts");
+    assert_eq!(take_one(&queue).await.attempt, 3, "only tried deliveries count as attempts");
 }
 
 async fn attempts_never_exceed_the_maximum_and_exhausted_happens_once(world: World) {
@@ -199,7 +199,7 @@ async fn attempts_never_exceed_the_maximum_and_exhausted_happens_once(world: Wor
     assert_eq!(record.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
-async fn a_paused_queue_hands_nothing_out(world: World) {
+async fn a_paused_queue_hands_out_nothing(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "any", &["x"]).await;
     queue.pause().await.unwrap();
@@ -208,7 +208,7 @@ async fn a_paused_queue_hands_nothing_out(world: World) {
     assert_eq!(take(&queue, 1).await.len(), 1);
 }
 
-async fn a_claim_that_waits_wakes_on_new_work(world: World) {
+async fn a_waiting_claim_wakes_on_new_work(world: World) {
     let queue = world.queue(inbox()).await;
     let waiter = queue.clone();
     let waiting = tokio::spawn(async move { waiter.claim("w", 5, Span(60_000)).await.unwrap() });
@@ -220,7 +220,7 @@ async fn a_claim_that_waits_wakes_on_new_work(world: World) {
 async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "any", &["x"]).await;
-    // Each a little later than the last: before its group is formed, while it is committed, after the answer.
+    // Each caller leaves a little later: before its group is formed, during the commit, after the answer.
     for steps in 0..40 {
         let caller = queue.clone();
         let claim = tokio::spawn(async move { caller.claim("gone", 1, Span(60_000)).await.unwrap() });
@@ -233,7 +233,8 @@ async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
         }
     }
     let waiting = queue.claim("here", 1, Span(60_000));
-    let got = tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect("it is given back");
+    let got =
+        tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect("the delivery is returned");
     assert_eq!(got.unwrap()[0].attempt, 1);
 }
 
@@ -248,7 +249,7 @@ async fn delayed_items_wait(world: World) {
     assert_eq!(ids(&take_one(&queue).await), ["later"]);
 }
 
-async fn a_beat_keeps_a_delivery_alive(world: World) {
+async fn a_heartbeat_keeps_a_delivery_alive(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "any", &["x"]).await;
     let got = take_one(&queue).await;

@@ -1,4 +1,4 @@
-//! Several instances on one database, working at the same time.
+//! Several instances that work on one database at the same time.
 
 use super::world::{World, draft, holder, put, queue_name, resource, take_one};
 use std::collections::HashMap;
@@ -17,10 +17,10 @@ super::cases![
     a_lease_is_held_once_over_two_instances,
     a_change_on_another_instance_supersedes_the_running_delivery,
     a_policy_changed_on_another_instance_is_noticed,
-    a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_settled_here,
-    a_change_of_what_another_instance_has_changed_since_changes_nothing,
+    a_policy_changed_on_another_instance_applies_to_renewals_and_settlements_here,
+    a_queue_change_based_on_an_outdated_version_changes_nothing,
     work_of_a_dead_instance_is_taken_over,
-    a_waiting_claim_hears_of_work_on_another_instance,
+    a_waiting_claim_wakes_on_new_work_of_another_instance,
 ];
 
 fn strict() -> Policy {
@@ -47,7 +47,7 @@ async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
             }
         });
     }
-    // What an observer beside the workers sees: who is in process, and what came last.
+    // An observer beside the workers records per key whether a delivery is in process, and the last item.
     let seen: Arc<Mutex<HashMap<String, (bool, usize)>>> = Arc::default();
     let done = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     for worker in 0..6 {
@@ -152,7 +152,7 @@ async fn a_lease_is_held_once_over_two_instances(world: World) {
     let mut fences: Vec<_> = tasks.join_all().await.into_iter().flatten().collect();
     fences.sort();
     fences.dedup();
-    assert_eq!(fences.len(), 60, "no fence was given twice");
+    assert_eq!(fences.len(), 60, "every fence is unique");
 }
 
 async fn a_change_on_another_instance_supersedes_the_running_delivery(world: World) {
@@ -177,7 +177,7 @@ async fn a_policy_changed_on_another_instance_is_noticed(world: World) {
     assert_eq!(second.expires_at - second.now, Span(5_000));
 }
 
-async fn a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_settled_here(world: World) {
+async fn a_policy_changed_on_another_instance_applies_to_renewals_and_settlements_here(world: World) {
     let here = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
     put(&here, "any", &["x"]).await;
     let taken = take_one(&here).await;
@@ -185,37 +185,38 @@ async fn a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_sett
     let there = world.instance().await;
     there.put_queue(queue_name(), longer).await.unwrap();
     let settle = async |act| here.settle(vec![turno::Settlement { handed: taken.handed, act }]).await.unwrap();
-    // Nobody claims here, which would read it: a hint says so, which takes its time on the way.
+    // No claim runs here, which would read the policy. Only the hint of the other instance carries the change, and a
+    // hint takes time.
     let mut tries = 0;
     loop {
         match settle(Act::Beat).await[0].outcome {
             SettleOutcome::Renewed { expires_at, .. } if expires_at - taken.now > Span(60_000) => break,
             _ => tries += 1,
         }
-        assert!(tries < 10_000, "still renewed by the policy that was");
+        assert!(tries < 10_000, "the heartbeat still uses the old policy");
     }
     let failed = Act::Fail { error: "no".into(), item: None, retry_in: None, give_up: false };
     assert!(matches!(settle(failed).await[0].outcome, SettleOutcome::Retrying { .. }));
 }
 
-async fn a_change_of_what_another_instance_has_changed_since_changes_nothing(world: World) {
+async fn a_queue_change_based_on_an_outdated_version_changes_nothing(world: World) {
     let (here, there) = (world.instance().await, world.instance().await);
     let made = PutQueue { seen: Some(0), ..PutQueue::of(queue_name(), Policy::of(Kind::Inbox)) };
-    assert!(here.change_queue(made.clone()).await.unwrap(), "there was none");
-    assert!(!there.change_queue(made).await.unwrap(), "there is one by now");
+    assert!(here.change_queue(made.clone()).await.unwrap(), "no queue existed");
+    assert!(!there.change_queue(made).await.unwrap(), "the queue exists now");
     let seen = here.queue(queue_name()).await.unwrap().row().await.unwrap();
     let change = |policy| PutQueue { seen: Some(seen.version), ..PutQueue::of(queue_name(), policy) };
     let theirs = Policy { max_attempts: 7, ..seen.policy.clone() };
     assert!(there.change_queue(change(theirs.clone())).await.unwrap());
     let ours = Policy { backoff: Span(7), ..seen.policy.clone() };
-    assert!(!here.change_queue(change(ours.clone())).await.unwrap(), "made from what is not so any more");
+    assert!(!here.change_queue(change(ours.clone())).await.unwrap(), "the expected policy is outdated");
     let policy = async || here.queues().await.unwrap().remove(0).policy;
     assert_eq!(policy().await, theirs);
     here.put_queue(queue_name(), ours.clone()).await.unwrap();
-    assert_eq!(policy().await, ours, "whoever says nothing of what they saw has the last word");
+    assert_eq!(policy().await, ours, "a change without an expected policy overwrites");
     let gone = PutQueue { seen: Some(1), ..PutQueue::of(QueueName::new("none").unwrap(), ours) };
     assert!(!here.change_queue(gone).await.unwrap());
-    assert_eq!(here.queues().await.unwrap().len(), 1, "nor is one made");
+    assert_eq!(here.queues().await.unwrap().len(), 1, "no queue is created");
 }
 
 async fn work_of_a_dead_instance_is_taken_over(world: World) {
@@ -232,12 +233,12 @@ async fn work_of_a_dead_instance_is_taken_over(world: World) {
     assert_eq!(late[0].outcome, SettleOutcome::Stale);
 }
 
-async fn a_waiting_claim_hears_of_work_on_another_instance(world: World) {
+async fn a_waiting_claim_wakes_on_new_work_of_another_instance(world: World) {
     let queues = both(&world, Policy::of(Kind::Inbox)).await;
     let waiter = queues[1].clone();
     let waiting = tokio::spawn(async move { waiter.claim("w", 1, Span(60_000)).await.unwrap() });
     tokio::task::yield_now().await;
     put(&queues[0], "any", &["x"]).await;
-    // No time passes here: only a hint from the other instance can wake it.
+    // The clock stands still, so only a hint from the other instance can wake the claim.
     assert_eq!(waiting.await.unwrap()[0].items[0].id.as_str(), "x");
 }

@@ -1,4 +1,4 @@
-//! Lanes on a real database: order, one at a time, windows, groups, poison.
+//! Lanes: order, one delivery at a time, windows, groups, exhausted heads.
 
 use super::world::{World, ack, draft, fail, ids, put, queue_name, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
@@ -10,21 +10,21 @@ use turno::{Got, ItemQuery};
 super::cases![
     a_key_is_served_in_order_one_delivery_at_a_time,
     messages_of_one_window_come_together_also_after_reopening,
-    a_window_that_is_shortened_ends_sooner_and_one_that_is_not_over_stays,
+    a_shortened_window_ends_sooner_but_an_open_one_stays_open,
     typing_keeps_the_window_open,
-    typing_counts_for_the_message_behind_one_that_is_being_answered_on_a_real_store,
-    a_ripe_key_behind_unripe_ones_is_found,
-    a_full_batch_is_due_at_once_on_a_real_store,
+    typing_extends_the_window_of_a_message_behind_one_in_process,
+    a_due_key_behind_keys_with_open_windows_is_claimed,
+    a_full_batch_is_due_at_once_in_every_store,
     a_claim_waits_for_the_window_and_wakes_when_it_ends,
-    a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_real_store,
+    a_failed_group_stays_frozen_and_only_the_failing_item_is_exhausted,
     ack_through_and_fail_item_split_a_group,
-    who_arrives_meanwhile_goes_with_what_comes_back_untried_on_a_real_store,
+    items_that_arrive_meanwhile_join_an_untried_group,
     an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused,
     a_repeated_settlement_gets_the_same_answer,
-    a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_item_since,
-    an_exhausted_head_is_retried_into_its_place,
-    a_lane_that_holds_says_so_until_a_person_decides,
-    a_lane_that_was_held_goes_on_once_the_policy_says_so_and_one_that_went_on_is_not_held_later,
+    a_repeated_settlement_gets_the_same_answer_after_a_later_delivery,
+    a_retried_item_returns_to_the_head_of_its_lane,
+    a_held_lane_waits_until_its_exhausted_item_is_cancelled,
+    a_policy_change_frees_held_lanes_and_holds_only_later_ones,
     cancelling_the_head_wakes_the_next,
     a_stuck_key_delays_no_other,
     counters_equal_a_count_over_the_rows,
@@ -45,13 +45,17 @@ async fn a_key_is_served_in_order_one_delivery_at_a_time(world: World) {
     put(&queue, "ana", &["1", "2", "3"]).await;
     put(&queue, "luis", &["a"]).await;
     let first = take(&queue, 10).await;
-    assert_eq!(first.iter().map(|got| ids(got)[0]).collect::<Vec<_>>(), ["1", "a"], "one per key");
+    assert_eq!(first.iter().map(|got| ids(got)[0]).collect::<Vec<_>>(), ["1", "a"], "one delivery per key");
     assert!(take(&queue, 10).await.is_empty());
     assert_eq!(ack(&queue, &first[0]).await, SettleOutcome::Acked);
     for id in ["2", "3"] {
         let got = take_one(&queue).await;
         assert_eq!((ids(&got), got.key.as_ref().map(Key::as_str)), (vec![id], Some("ana")));
-        assert_eq!(&*got.items[0].payload, format!("{{\"de\":\"ana\",\"texto\":\"{id} ñ \\u0000\"}}"), "as it came");
+        assert_eq!(
+            &*got.items[0].payload,
+            format!("{{\"de\":\"ana\",\"texto\":\"{id} ñ \\u0000\"}}"),
+            "the payload is unchanged"
+        );
         ack(&queue, &got).await;
     }
 }
@@ -71,14 +75,14 @@ async fn messages_of_one_window_come_together_also_after_reopening(mut world: Wo
     assert_eq!(ids(&take_one(&queue).await), ["hola", "¿disponibilidad?"]);
 }
 
-async fn a_window_that_is_shortened_ends_sooner_and_one_that_is_not_over_stays(world: World) {
+async fn a_shortened_window_ends_sooner_but_an_open_one_stays_open(world: World) {
     let long = Policy { window: Span(12_000), max_wait: Span(60_000), ..Policy::of(Kind::Lane) };
     let queue = world.queue(long.clone()).await;
     put(&queue, "ana", &["a"]).await;
     world.pass(2_000);
     assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty());
     world.turno.put_queue(queue_name(), Policy { window: Span(4_000), ..long.clone() }).await.unwrap();
-    assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty(), "not over by the shorter one either");
+    assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty(), "the shorter window is not over either");
     world.pass(2_000);
     assert_eq!(take_one(&queue).await.items[0].id.as_str(), "a");
     put(&queue, "leo", &["b"]).await;
@@ -98,10 +102,10 @@ async fn typing_keeps_the_window_open(world: World) {
     ack(&queue, &take_one(&queue).await).await;
     put(&queue, "nadie", &["2"]).await;
     world.pass(3_000);
-    assert_eq!(ids(&take_one(&queue).await), ["2"], "typing before the first message meant nothing");
+    assert_eq!(ids(&take_one(&queue).await), ["2"], "typing before the first message has no effect");
 }
 
-async fn typing_counts_for_the_message_behind_one_that_is_being_answered_on_a_real_store(world: World) {
+async fn typing_extends_the_window_of_a_message_behind_one_in_process(world: World) {
     let queue = world.queue(Policy { batch_max: 2, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2"]).await;
     let answering = take_one(&queue).await;
@@ -115,7 +119,7 @@ async fn typing_counts_for_the_message_behind_one_that_is_being_answered_on_a_re
     assert_eq!(ids(&take_one(&queue).await), ["3"]);
 }
 
-async fn a_ripe_key_behind_unripe_ones_is_found(world: World) {
+async fn a_due_key_behind_keys_with_open_windows_is_claimed(world: World) {
     let queue = world.queue(Policy::of(Kind::Lane)).await;
     for key in ["ana", "eva", "leo"] {
         put(&queue, key, &[&format!("{key} 1")]).await;
@@ -126,12 +130,12 @@ async fn a_ripe_key_behind_unripe_ones_is_found(world: World) {
     for key in ["ana", "eva", "leo"] {
         put(&queue, key, &[&format!("{key} 2")]).await;
     }
-    // Three heads are to be looked at before Luis's, and each turns out to have a window that is open again.
+    // Three heads come before Luis's in the index, and each has a window that was reopened.
     world.pass(700);
     assert_eq!(ids(&take_one(&queue).await), ["a"]);
 }
 
-async fn a_full_batch_is_due_at_once_on_a_real_store(world: World) {
+async fn a_full_batch_is_due_at_once_in_every_store(world: World) {
     let queue = world.queue(Policy { batch_max: 3, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1"]).await;
     put(&queue, "ana", &["2"]).await;
@@ -150,12 +154,12 @@ async fn a_claim_waits_for_the_window_and_wakes_when_it_ends(world: World) {
         tokio::task::yield_now().await;
     }
     assert!(!waiting.is_finished(), "the window is still open");
-    // Exactly the window's end, and not a millisecond more: nothing else can wake it.
+    // Advances exactly to the end of the window, so only that end can wake the claim.
     world.pass(100);
     assert_eq!(ids(&waiting.await.unwrap()[0]), ["1"]);
 }
 
-async fn a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_real_store(world: World) {
+async fn a_failed_group_stays_frozen_and_only_the_failing_item_is_exhausted(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "bad", "3"]).await;
     for _ in 0..2 {
@@ -199,14 +203,14 @@ async fn ack_through_and_fail_item_split_a_group(world: World) {
     assert_eq!(got.items.iter().map(|item| (item.id.as_str(), item.attempt)).collect::<Vec<_>>(), [("3", 2), ("4", 1)]);
 }
 
-async fn who_arrives_meanwhile_goes_with_what_comes_back_untried_on_a_real_store(mut world: World) {
+async fn items_that_arrive_meanwhile_join_an_untried_group(mut world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "2"]).await;
     let got = take_one(&queue).await;
     put(&queue, "ana", &["3"]).await;
     settle(&queue, got.handed, Act::Ack { through: Some(ItemId::new("1").unwrap()) }).await;
     let rest = take_one(&queue).await;
-    assert_eq!((ids(&rest), rest.attempt), (vec!["2", "3"], 1), "the rest of a partial ack");
+    assert_eq!((ids(&rest), rest.attempt), (vec!["2", "3"], 1), "the rest of a partial ack comes back untried");
     put(&queue, "ana", &["4"]).await;
     settle(&queue, rest.handed, Act::Return { error: None }).await;
     world.reopen().await;
@@ -215,7 +219,7 @@ async fn who_arrives_meanwhile_goes_with_what_comes_back_untried_on_a_real_store
     assert_eq!((ids(&again), again.attempt), (vec!["2", "3", "4"], 1), "a return");
     put(&queue, "ana", &["5"]).await;
     fail(&queue, &again).await;
-    assert_eq!(ids(&take_one(&queue).await), ["2", "3", "4"], "what has failed stays as it was");
+    assert_eq!(ids(&take_one(&queue).await), ["2", "3", "4"], "a failed group stays frozen");
 }
 
 async fn an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused(world: World) {
@@ -248,7 +252,7 @@ async fn a_repeated_settlement_gets_the_same_answer(world: World) {
     let again = settle(&queue, got.handed, act()).await;
     assert_eq!((again.outcome, again.repeated), (first, true));
     let other = settle(&queue, got.handed, Act::Ack { through: None }).await;
-    assert_eq!(other.outcome, SettleOutcome::Stale, "it failed; that it is done is no repetition");
+    assert_eq!(other.outcome, SettleOutcome::Stale, "an ack does not repeat a fail");
 
     world.pass(700);
     let got = take_one(&queue).await;
@@ -258,7 +262,7 @@ async fn a_repeated_settlement_gets_the_same_answer(world: World) {
     assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
 }
 
-async fn a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_item_since(world: World) {
+async fn a_repeated_settlement_gets_the_same_answer_after_a_later_delivery(world: World) {
     let ack_all = || Act::Ack { through: None };
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let (name, policy) = (format!("{kind:?}"), Policy { window: Span::ZERO, ..Policy::of(kind) });
@@ -267,29 +271,29 @@ async fn a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_ite
         let first = take_one(&queue).await;
         settle(&queue, first.handed, Act::Return { error: None }).await;
         let second = take_one(&queue).await;
-        let expect = async |act: Act, of: &Got, outcome: SettleOutcome, when: &str| {
-            let again = settle(&queue, of.handed, act).await;
+        let expect = async |act: Act, delivery: &Got, outcome: SettleOutcome, when: &str| {
+            let again = settle(&queue, delivery.handed, act).await;
             assert_eq!((again.outcome, again.repeated), (outcome, true), "{kind:?}, {when}");
         };
-        expect(Act::Return { error: None }, &first, SettleOutcome::Returned, "while another has it").await;
+        expect(Act::Return { error: None }, &first, SettleOutcome::Returned, "while another delivery is live").await;
         let stale = settle(&queue, first.handed, ack_all()).await;
-        assert_eq!((stale.outcome, stale.repeated), (SettleOutcome::Stale, false), "it was no ack");
+        assert_eq!((stale.outcome, stale.repeated), (SettleOutcome::Stale, false), "the first settlement was no ack");
         if kind == Kind::Sync {
             put(&queue, "ana", &["2"]).await;
             assert_eq!(ack(&queue, &second).await, SettleOutcome::Superseded);
             let third = take_one(&queue).await;
-            expect(ack_all(), &second, SettleOutcome::Superseded, "while another has it").await;
+            expect(ack_all(), &second, SettleOutcome::Superseded, "while another delivery is live").await;
             assert_eq!(ack(&queue, &third).await, SettleOutcome::Acked);
-            expect(ack_all(), &second, SettleOutcome::Superseded, "when it is finished").await;
+            expect(ack_all(), &second, SettleOutcome::Superseded, "after the item is finished").await;
         } else {
             assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked);
         }
-        expect(Act::Return { error: None }, &first, SettleOutcome::Returned, "when it is finished").await;
+        expect(Act::Return { error: None }, &first, SettleOutcome::Returned, "after the item is finished").await;
         assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
     }
 }
 
-async fn an_exhausted_head_is_retried_into_its_place(world: World) {
+async fn a_retried_item_returns_to_the_head_of_its_lane(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..strict() }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     assert_eq!(fail(&queue, &take_one(&queue).await).await, SettleOutcome::Exhausted);
@@ -299,12 +303,12 @@ async fn an_exhausted_head_is_retried_into_its_place(world: World) {
     assert_eq!(record.done.as_ref().map(|done| (done.ended, done.attempt)), Some((Ended::Exhausted, 1)));
     assert_eq!(record.errors.len(), 1);
     assert_eq!(queue.retry(id).await.unwrap(), Ok(ManageAnswer::Retried));
-    assert!(take(&queue, 5).await.is_empty(), "one in flight per key");
+    assert!(take(&queue, 5).await.is_empty(), "one delivery in flight per key");
     ack(&queue, &second).await;
     assert_eq!(ids(&take_one(&queue).await), ["1"]);
 }
 
-async fn a_lane_that_holds_says_so_until_a_person_decides(world: World) {
+async fn a_held_lane_waits_until_its_exhausted_item_is_cancelled(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, on_exhausted: OnExhausted::Hold, ..strict() }).await;
     put(&queue, "ana", &["1", "2"]).await;
     fail(&queue, &take_one(&queue).await).await;
@@ -315,7 +319,7 @@ async fn a_lane_that_holds_says_so_until_a_person_decides(world: World) {
     assert_eq!(ids(&take_one(&queue).await), ["2"]);
 }
 
-async fn a_lane_that_was_held_goes_on_once_the_policy_says_so_and_one_that_went_on_is_not_held_later(world: World) {
+async fn a_policy_change_frees_held_lanes_and_holds_only_later_ones(world: World) {
     let hold = Policy { max_attempts: 1, on_exhausted: OnExhausted::Hold, ..strict() };
     let goes_on = Policy { on_exhausted: OnExhausted::Continue, ..hold.clone() };
     let queue = world.turno.put_queue("chat", hold.clone()).await.unwrap();
@@ -323,19 +327,19 @@ async fn a_lane_that_was_held_goes_on_once_the_policy_says_so_and_one_that_went_
         put(&queue, key, &[&format!("{key}-1"), &format!("{key}-2"), &format!("{key}-3")]).await;
         fail(&queue, &take_one(&queue).await).await;
     }
-    assert!(take(&queue, 5).await.is_empty(), "both are held");
+    assert!(take(&queue, 5).await.is_empty(), "both lanes are held");
     world.turno.put_queue("chat", goes_on).await.unwrap();
     let got = take(&queue, 5).await;
     assert_eq!(got.iter().flat_map(|got| ids(got)).collect::<Vec<_>>(), ["ana-2", "luis-2"]);
     let held = queue.item(ItemId::new("ana-1").unwrap()).await.unwrap().unwrap();
-    assert_eq!(held.done.map(|done| done.ended), Some(Ended::Exhausted), "it is as exhausted as before");
+    assert_eq!(held.done.map(|done| done.ended), Some(Ended::Exhausted), "the item stays exhausted");
     fail(&queue, &got[0]).await;
     world.turno.put_queue("chat", hold).await.unwrap();
     let third = take_one(&queue).await;
-    assert_eq!(ids(&third), ["ana-3"], "what was exhausted before holds nothing");
+    assert_eq!(ids(&third), ["ana-3"], "an item exhausted before the change does not hold the lane");
     ack(&queue, &third).await;
     assert_eq!(fail(&queue, &got[1]).await, SettleOutcome::Exhausted);
-    assert!(take(&queue, 5).await.is_empty(), "what is exhausted afterwards does");
+    assert!(take(&queue, 5).await.is_empty(), "an item exhausted after the change holds the lane");
 }
 
 async fn cancelling_the_head_wakes_the_next(world: World) {
@@ -378,7 +382,7 @@ async fn counters_equal_a_count_over_the_rows(world: World) {
     let expected = Counts { pending: 8, in_process: 3, error: 1, processed: 2, exhausted: 1, cancelled: 1 };
     assert_eq!(queue.counts().await.unwrap(), expected);
     let records = queue.items(ItemQuery::default()).await.unwrap();
-    assert_eq!(records.len(), 16, "accepted is the sum of the states");
+    assert_eq!(records.len(), 16, "the states add up to all accepted items");
 }
 
 async fn empty_lanes_leave_no_rows_behind(world: World) {

@@ -1,4 +1,4 @@
-//! What has expired is over for whoever manages or looks: nobody sweeps in these cases.
+//! Expired deliveries count as ended for management calls and reads, although no sweep runs in these cases.
 
 use super::world::{World, ids, put, take_one};
 use turno::core::id::{ItemId, Key};
@@ -8,21 +8,21 @@ use turno::store::Counts;
 use turno::{Exhausted, ItemQuery, ItemState, QueueHandle};
 
 super::cases![
-    what_has_expired_is_cancelled_without_a_sweep_and_its_lane_goes_on,
-    a_neighbour_of_what_has_expired_is_managed_as_after_a_sweep,
-    a_last_attempt_that_expired_shows_as_exhausted_wherever_one_looks,
-    a_last_attempt_that_expired_is_sent_round_again_without_a_sweep,
-    a_hand_out_ends_with_its_time_whenever_that_is_noticed,
+    an_expired_item_is_cancelled_without_a_sweep_and_its_lane_goes_on,
+    an_item_beside_an_expired_one_is_managed_as_after_a_sweep,
+    an_expired_last_attempt_is_exhausted_in_every_read,
+    an_expired_last_attempt_is_retried_without_a_sweep,
+    an_expired_delivery_ends_at_its_expiry_however_late_it_is_recorded,
 ];
 
 fn policies(max_attempts: u32) -> Vec<(&'static str, Policy)> {
     let lane = Policy { window: Span::ZERO, batch_max: 1, max_attempts, ..Policy::of(Kind::Lane) };
     let held = Policy { on_exhausted: OnExhausted::Hold, ..lane.clone() };
-    let of = |kind| Policy { max_attempts, ..Policy::of(kind) };
-    vec![("lane", lane), ("held", held), ("inbox", of(Kind::Inbox)), ("sync", of(Kind::Sync))]
+    let policy = |kind| Policy { max_attempts, ..Policy::of(kind) };
+    vec![("lane", lane), ("held", held), ("inbox", policy(Kind::Inbox)), ("sync", policy(Kind::Sync))]
 }
 
-/// A queue in which `a` was handed out until its time was over.
+/// Creates a queue in which the delivery of `a` has expired.
 async fn expired(world: &World, name: &str, policy: Policy) -> QueueHandle {
     let queue = world.turno.put_queue(name, policy).await.unwrap();
     put(&queue, "ana", &["a"]).await;
@@ -35,25 +35,25 @@ fn id(id: &str) -> ItemId {
     ItemId::new(id).unwrap()
 }
 
-async fn what_has_expired_is_cancelled_without_a_sweep_and_its_lane_goes_on(world: World) {
+async fn an_expired_item_is_cancelled_without_a_sweep_and_its_lane_goes_on(world: World) {
     for (name, policy) in policies(5) {
         let queue = world.turno.put_queue(name, policy).await.unwrap();
         put(&queue, "ana", &["a"]).await;
         let got = take_one(&queue).await;
-        assert_eq!(queue.cancel(id("a")).await.unwrap(), Err(ManageRefused::InProcess), "{name}: it lives");
+        assert_eq!(queue.cancel(id("a")).await.unwrap(), Err(ManageRefused::InProcess), "{name}: the delivery is live");
         world.pass((got.expires_at - got.now).0 - 1);
         assert_eq!(queue.cancel(id("a")).await.unwrap(), Err(ManageRefused::InProcess), "{name}: still");
         world.pass(1);
         assert_eq!(queue.cancel(id("a")).await.unwrap(), Ok(ManageAnswer::Cancelled), "{name}");
         let record = queue.item(id("a")).await.unwrap().unwrap();
         assert_eq!(record.state(record.now), ItemState::Cancelled);
-        assert_eq!(record.last_error(), Some("not settled in time"), "{name}: what happened before is kept");
+        assert_eq!(record.last_error(), Some("not settled in time"), "{name}: the expiry is kept as an error");
         put(&queue, "ana", &["b"]).await;
         assert_eq!(ids(&take_one(&queue).await), ["b"], "{name}");
     }
 }
 
-async fn a_neighbour_of_what_has_expired_is_managed_as_after_a_sweep(world: World) {
+async fn an_item_beside_an_expired_one_is_managed_as_after_a_sweep(world: World) {
     let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["a", "b"]).await;
     let got = take_one(&queue).await;
@@ -62,11 +62,11 @@ async fn a_neighbour_of_what_has_expired_is_managed_as_after_a_sweep(world: Worl
     queue.cancel(id("c")).await.unwrap().unwrap();
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, error: 2, cancelled: 1, ..Counts::default() });
     let again = take_one(&queue).await;
-    assert_eq!((ids(&again), again.attempt), (vec!["a", "b"], 2), "the group as it was");
+    assert_eq!((ids(&again), again.attempt), (vec!["a", "b"], 2), "the group is unchanged");
     assert!(again.handed.fence > got.handed.fence);
 }
 
-async fn a_last_attempt_that_expired_shows_as_exhausted_wherever_one_looks(world: World) {
+async fn an_expired_last_attempt_is_exhausted_in_every_read(world: World) {
     for (name, policy) in policies(1) {
         let queue = expired(&world, name, policy).await;
         let record = queue.item(id("a")).await.unwrap().unwrap();
@@ -89,18 +89,18 @@ async fn a_last_attempt_that_expired_shows_as_exhausted_wherever_one_looks(world
         let refused = queue.cancel(id("a")).await.unwrap();
         let stays = matches!(name, "held" | "sync");
         let expected = if stays { Ok(ManageAnswer::Cancelled) } else { Err(ManageRefused::Finished) };
-        assert_eq!(refused, expected, "{name}: as of any that is exhausted");
+        assert_eq!(refused, expected, "{name}: the same refusal as for any exhausted item");
     }
 }
 
-async fn a_last_attempt_that_expired_is_sent_round_again_without_a_sweep(world: World) {
+async fn an_expired_last_attempt_is_retried_without_a_sweep(world: World) {
     for (name, policy) in policies(1) {
         let queue = expired(&world, name, policy.clone()).await;
         assert_eq!(queue.retry(id("a")).await.unwrap(), Ok(ManageAnswer::Retried), "{name}");
         let record = queue.item(id("a")).await.unwrap().unwrap();
         assert_eq!((record.state(record.now), record.errors.len()), (ItemState::Pending, 1), "{name}");
         let again = take_one(&queue).await;
-        assert_eq!((ids(&again), again.attempt), (vec!["a"], 1), "{name}: from the beginning");
+        assert_eq!((ids(&again), again.attempt), (vec!["a"], 1), "{name}: attempts start at 1 again");
         world.pass(60_000);
         queue.retry_with(id("a"), "7").await.unwrap().unwrap();
         assert_eq!(&*take_one(&queue).await.items[0].payload, "7", "{name}");
@@ -109,7 +109,7 @@ async fn a_last_attempt_that_expired_is_sent_round_again_without_a_sweep(world: 
     }
 }
 
-async fn a_hand_out_ends_with_its_time_whenever_that_is_noticed(world: World) {
+async fn an_expired_delivery_ends_at_its_expiry_however_late_it_is_recorded(world: World) {
     let ended = async |queue: &QueueHandle| {
         let record = queue.item(id("a")).await.unwrap().unwrap();
         let failed = record.errors.iter().map(|error| error.at);
@@ -125,10 +125,10 @@ async fn a_hand_out_ends_with_its_time_whenever_that_is_noticed(world: World) {
             put(&queue, "ana", &["b"]).await;
         }
         world.pass(600_000);
-        assert_eq!(ended(&queue).await, [got.expires_at], "{name}: as it is read");
+        assert_eq!(ended(&queue).await, [got.expires_at], "{name}: the read shows the expiry");
         world.pass(600_000);
-        // Whoever takes has it taken back first.
+        // A claim first takes the expired delivery back.
         queue.claim("worker-2", 1, Span::ZERO).await.unwrap();
-        assert_eq!(ended(&queue).await, [got.expires_at], "{name}: as it is written");
+        assert_eq!(ended(&queue).await, [got.expires_at], "{name}: the stored record shows the expiry");
     }
 }

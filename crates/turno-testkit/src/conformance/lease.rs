@@ -8,19 +8,19 @@ use turno::core::time::Span;
 
 super::cases![
     a_resource_never_seen_is_free,
-    what_is_claimed_is_stored_as_decided,
+    a_grant_is_stored_as_decided,
     exactly_one_of_many_claims_of_a_never_seen_resource_wins,
     fences_grow_over_release_expiry_override_and_reopening,
     a_dead_holders_resource_is_claimable_at_expiry_with_no_sweeper,
     a_heartbeat_renews_and_a_late_one_is_refused,
     a_stale_fence_changes_nothing_in_the_database,
-    repeating_a_release_gets_the_same_answer_also_after_others_held_it,
+    repeating_a_release_gets_the_same_answer_after_later_holders,
     the_history_is_a_sequence_of_intervals_each_with_one_end,
-    what_has_run_out_is_history_before_anybody_asks_for_the_lease,
+    an_expired_ownership_is_in_the_history_before_the_next_command,
     line_offer_and_requests_survive_reopening,
-    a_claim_that_waits_is_granted_when_the_holder_releases,
-    a_claim_that_waits_is_granted_when_the_holder_dies,
-    a_claim_that_waits_gives_up_in_time_and_leaves_the_line,
+    a_waiting_claim_is_granted_when_the_holder_releases,
+    a_waiting_claim_is_granted_when_the_lease_expires,
+    a_waiting_claim_gives_up_in_time_and_leaves_the_line,
     many_leases_in_one_group_do_not_disturb_each_other,
 ];
 
@@ -29,7 +29,7 @@ async fn a_resource_never_seen_is_free(world: World) {
     assert_eq!((now, state), (super::world::START, State::unseen(resource())));
 }
 
-async fn what_is_claimed_is_stored_as_decided(mut world: World) {
+async fn a_grant_is_stored_as_decided(mut world: World) {
     let ttl = Some(Span(45_000));
     let answer = world.lease("ana", Action::Claim { ttl, wait: false }).await;
     world.pass(5_000);
@@ -89,7 +89,7 @@ async fn a_heartbeat_renews_and_a_late_one_is_refused(world: World) {
         Err(Refused::Lost { ending: Some(end) }) => {
             assert_eq!((end.reason, end.cause), (Reason::Expired, Cause::NoHeartbeat));
         }
-        other => panic!("a late heartbeat: {other:?}"),
+        other => panic!("a late heartbeat must be refused: {other:?}"),
     }
 }
 
@@ -107,7 +107,7 @@ async fn a_stale_fence_changes_nothing_in_the_database(world: World) {
     assert_eq!(world.turno.lease_state(resource()).await.unwrap(), before);
 }
 
-async fn repeating_a_release_gets_the_same_answer_also_after_others_held_it(world: World) {
+async fn repeating_a_release_gets_the_same_answer_after_later_holders(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let release = || Action::Release { fence, claim: None };
     assert_eq!(world.lease("ana", release()).await.answer, Ok(Outcome::Released { released: true, repeated: false }));
@@ -118,7 +118,7 @@ async fn repeating_a_release_gets_the_same_answer_also_after_others_held_it(worl
         assert_eq!(again, Ok(Outcome::Released { released: true, repeated: true }), "after {who}");
     }
     let foreign = world.lease("luis", release()).await.answer;
-    assert!(matches!(foreign, Err(Refused::Lost { ending: Some(_) })), "not his release: {foreign:?}");
+    assert!(matches!(foreign, Err(Refused::Lost { ending: Some(_) })), "another holder's release: {foreign:?}");
 }
 
 async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) {
@@ -133,29 +133,36 @@ async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) 
     world.lease("admin", Action::ForceRelease { reason: reason.clone(), fence: None }).await.answer.unwrap();
 
     let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
-    let told: Vec<_> = history.iter().map(|end| (end.grant.holder.user.as_str(), end.reason)).collect();
-    assert_eq!(told, [("eva", Reason::Forced), ("luis", Reason::Expired), ("ana", Reason::Released)]);
+    let endings: Vec<_> = history.iter().map(|end| (end.grant.holder.user.as_str(), end.reason)).collect();
+    assert_eq!(endings, [("eva", Reason::Forced), ("luis", Reason::Expired), ("ana", Reason::Released)]);
     assert_eq!((history[0].note.as_ref(), history[0].by.as_ref()), (Some(&reason), Some(&holder("admin").user)));
-    assert_eq!(history[1].at, history[1].grant.expires_at, "ended when it expired, not when that was noticed");
+    assert_eq!(
+        history[1].at, history[1].grant.expires_at,
+        "the end has the time of the expiry, not of the next command"
+    );
     for pair in history.windows(2) {
-        assert!(pair[1].at <= pair[0].grant.locked_at, "they do not overlap");
+        assert!(pair[1].at <= pair[0].grant.locked_at, "ownerships do not overlap");
     }
 }
 
-async fn what_has_run_out_is_history_before_anybody_asks_for_the_lease(world: World) {
+async fn an_expired_ownership_is_in_the_history_before_the_next_command(world: World) {
     let first = world.claim("ana").await.unwrap();
     world.lease("ana", Action::Release { fence: first, claim: None }).await.answer.unwrap();
     let second = world.claim("luis").await.unwrap();
-    assert_eq!(world.turno.lease_history(resource(), None, 10).await.unwrap().len(), 1, "luis has it still");
+    assert_eq!(world.turno.lease_history(resource(), None, 10).await.unwrap().len(), 1, "luis still holds the lease");
     world.pass(50_000);
     let before = world.turno.lease_history(resource(), None, 10).await.unwrap();
-    let told: Vec<_> = before.iter().map(|end| (end.grant.fence, end.reason)).collect();
-    assert_eq!(told, [(second, Reason::Expired), (first, Reason::Released)]);
+    let endings: Vec<_> = before.iter().map(|end| (end.grant.fence, end.reason)).collect();
+    assert_eq!(endings, [(second, Reason::Expired), (first, Reason::Released)]);
     let page = async |before| world.turno.lease_history(resource(), before, 1).await.unwrap();
     assert_eq!(page(None).await, before[..1]);
     assert_eq!(page(Some(second)).await, before[1..]);
     world.claim("eva").await.unwrap();
-    assert_eq!(world.turno.lease_history(resource(), None, 10).await.unwrap(), before, "as it was written down");
+    assert_eq!(
+        world.turno.lease_history(resource(), None, 10).await.unwrap(),
+        before,
+        "the stored history equals the computed one"
+    );
 }
 
 async fn line_offer_and_requests_survive_reopening(mut world: World) {
@@ -172,7 +179,7 @@ async fn line_offer_and_requests_survive_reopening(mut world: World) {
     world.claim("luis").await.unwrap();
 }
 
-async fn a_claim_that_waits_is_granted_when_the_holder_releases(world: World) {
+async fn a_waiting_claim_is_granted_when_the_holder_releases(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
@@ -183,7 +190,7 @@ async fn a_claim_that_waits_is_granted_when_the_holder_releases(world: World) {
     assert_eq!(waiting.await.unwrap().answer, Ok(Outcome::Claimed { renewed: false }));
 }
 
-async fn a_claim_that_waits_is_granted_when_the_holder_dies(world: World) {
+async fn a_waiting_claim_is_granted_when_the_lease_expires(world: World) {
     world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
@@ -192,14 +199,14 @@ async fn a_claim_that_waits_is_granted_when_the_holder_dies(world: World) {
     in_line(&world, 1).await;
     world.pass(29_999);
     tokio::task::yield_now().await;
-    assert!(!waiting.is_finished(), "its holder lives");
+    assert!(!waiting.is_finished(), "the holder's lease is live");
     world.pass(1);
     let answer = waiting.await.unwrap();
     assert_eq!(answer.answer, Ok(Outcome::Claimed { renewed: false }));
-    assert!(answer.now - super::world::START >= Span(30_000), "not before the lease died");
+    assert!(answer.now - super::world::START >= Span(30_000), "granted only after the expiry");
 }
 
-async fn a_claim_that_waits_gives_up_in_time_and_leaves_the_line(world: World) {
+async fn a_waiting_claim_gives_up_in_time_and_leaves_the_line(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
@@ -228,10 +235,14 @@ async fn many_leases_in_one_group_do_not_disturb_each_other(world: World) {
     let won: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
     let resources: HashSet<_> = won.iter().map(|(resource, _)| resource).collect();
     let fences: HashSet<_> = won.iter().map(|(_, fence)| fence).collect();
-    assert_eq!((won.len(), resources.len(), fences.len()), (100, 100, 100), "one winner each, every fence its own");
+    assert_eq!(
+        (won.len(), resources.len(), fences.len()),
+        (100, 100, 100),
+        "one winner per resource, every fence unique"
+    );
 }
 
-/// Waits until so many stand in line, without moving time.
+/// Waits until the line has `count` tickets, without moving the clock.
 async fn in_line(world: &World, count: usize) {
     while world.turno.lease_state(resource()).await.unwrap().1.line.len() != count {
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Live events: everything that was committed, once, in order, to everybody who listens.
+//! Live events: every committed event arrives once, in order, at every listener.
 
 use super::world::{World, ack, command, fail, put, queue_name, resource, take_one};
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use turno::{Error, Live, Subscription, Turno};
 
 super::cases![
     events_arrive_in_order_with_positions_that_grow_by_one,
-    only_committed_changes_are_told,
-    an_event_tells_what_was_decided,
+    only_committed_changes_are_announced,
+    an_event_carries_the_decision,
     resuming_continues_exactly_behind_a_position_also_after_reopening,
-    a_position_that_is_not_kept_or_not_ours_is_answered_with_a_reset,
-    a_slow_listener_loses_nothing_and_delays_nobody,
-    a_slow_listener_whose_events_were_purged_is_told_so,
+    a_purged_or_unknown_position_is_answered_with_a_reset,
+    a_slow_listener_loses_no_event_and_delays_no_other_listener,
+    a_slow_listener_whose_events_were_purged_gets_a_reset,
     an_empty_log_still_knows_its_newest_position,
     every_event_of_two_instances_arrives_once_on_both_in_the_same_order,
     topics_are_filtered,
-    changes_of_a_queue_are_told_together,
-    changes_of_a_queue_are_told_on_another_instance,
-    what_commits_while_somebody_joins_is_heard_without_anything_else_happening,
-    giving_up_a_wait_loses_nothing,
-    listening_ends_with_the_engine,
+    changes_of_a_queue_are_announced_together,
+    changes_of_a_queue_are_announced_on_another_instance,
+    an_event_that_commits_during_a_subscription_arrives,
+    cancelling_a_wait_for_an_event_loses_no_event,
+    a_subscription_ends_with_the_engine,
 ];
 
-/// Longer than any test should take; without it a missing event would look like a slow machine.
+/// Longer than any case takes, so that a missing event fails the case instead of hanging it.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Long enough for something to arrive that should not.
+/// Long enough for an unwanted event to arrive.
 const QUIET: Duration = Duration::from_millis(150);
 
 async fn hear(listener: &mut Subscription) -> Live {
-    tokio::time::timeout(LIMIT, listener.next()).await.expect("something should have come").unwrap()
+    tokio::time::timeout(LIMIT, listener.next()).await.expect("an event or a reset arrives in time").unwrap()
 }
 
 async fn event(listener: &mut Subscription) -> (Position, Arc<Event>) {
@@ -45,7 +45,7 @@ async fn event(listener: &mut Subscription) -> (Position, Arc<Event>) {
     }
 }
 
-/// The next events, as positions and resources.
+/// Returns the next events as positions and resources.
 async fn some(listener: &mut Subscription, count: usize) -> Vec<(Position, String)> {
     let mut heard = Vec::new();
     while heard.len() < count {
@@ -64,7 +64,7 @@ async fn listen(turno: &Turno) -> Subscription {
     turno.subscribe(Topics::ALL, None).await.unwrap()
 }
 
-/// Claims the resources `first..last`, all at once: one event each.
+/// Claims the resources `first..last` concurrently, one event each.
 async fn claim_all(turno: &Turno, first: usize, last: usize) {
     let mut calls = tokio::task::JoinSet::new();
     for n in first..last {
@@ -76,7 +76,7 @@ async fn claim_all(turno: &Turno, first: usize, last: usize) {
     calls.join_all().await;
 }
 
-/// Waits until so many events have their positions.
+/// Waits until the event at position `newest` exists.
 async fn given(turno: &Turno, newest: i64) -> EventSpan {
     loop {
         let span = turno.store().unwrap().event_span().await.unwrap();
@@ -103,7 +103,7 @@ async fn events_arrive_in_order_with_positions_that_grow_by_one(world: World) {
     assert_eq!(listener.position(), Position(3));
 }
 
-async fn only_committed_changes_are_told(world: World) {
+async fn only_committed_changes_are_announced(world: World) {
     let mut listener = listen(&world.turno).await;
     let fence = world.claim("ana").await.unwrap();
     for who in ["luis", "eva"] {
@@ -114,12 +114,12 @@ async fn only_committed_changes_are_told(world: World) {
         let (position, event) = event(&mut listener).await;
         assert_eq!(event.name, name);
         let kept = world.turno.store().unwrap().events(Position(position.0 - 1), 1).await.unwrap();
-        assert_eq!(kept, [(position, (*event).clone())], "what is told can be read by anybody");
+        assert_eq!(kept, [(position, (*event).clone())], "every announced event is in the store");
     }
     nothing(&mut listener).await;
 }
 
-async fn an_event_tells_what_was_decided(world: World) {
+async fn an_event_carries_the_decision(world: World) {
     let mut listener = listen(&world.turno).await;
     world.pass(1_234);
     let reason = "se fue a casa".to_owned();
@@ -145,7 +145,7 @@ async fn an_event_tells_what_was_decided(world: World) {
 }
 
 async fn resuming_continues_exactly_behind_a_position_also_after_reopening(mut world: World) {
-    // More than a page, so that resuming reads several.
+    // More than one page, so that resuming reads several pages.
     let mut listener = listen(&world.turno).await;
     claim_all(&world.turno, 0, 600).await;
     let all = some(&mut listener, 600).await;
@@ -161,17 +161,17 @@ async fn resuming_continues_exactly_behind_a_position_also_after_reopening(mut w
     claim_all(&world.turno, 600, 601).await;
     let mut expected = all[598..].to_vec();
     expected.push((Position(601), "r600".to_owned()));
-    assert_eq!(some(&mut resumed, 3).await, expected, "from the store first, then live, without a seam");
+    assert_eq!(some(&mut resumed, 3).await, expected, "stored events come first, then live ones, without a gap");
 }
 
-async fn a_position_that_is_not_kept_or_not_ours_is_answered_with_a_reset(world: World) {
+async fn a_purged_or_unknown_position_is_answered_with_a_reset(world: World) {
     claim_all(&world.turno, 0, 10).await;
     given(&world.turno, 10).await;
     world.pass(1_000);
     claim_all(&world.turno, 10, 15).await;
     let now = Time(super::world::START.0 + 1_000);
     assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(1), newest: Position(15) });
-    assert_eq!(world.turno.store().unwrap().purge_events(now, 1_000).await, Ok(10), "what was decided before");
+    assert_eq!(world.turno.store().unwrap().purge_events(now, 1_000).await, Ok(10), "the events before `now`");
     assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(11), newest: Position(15) });
     let mut listeners = Vec::new();
     for (position, resets) in [(0, true), (9, true), (10, false), (15, false), (16, true), (i64::MAX, true)] {
@@ -185,12 +185,16 @@ async fn a_position_that_is_not_kept_or_not_ours_is_answered_with_a_reset(world:
     }
     claim_all(&world.turno, 15, 16).await;
     for listener in &mut listeners {
-        assert_eq!(some(listener, 1).await, [(Position(16), "r15".to_owned())], "all go on from there");
+        assert_eq!(
+            some(listener, 1).await,
+            [(Position(16), "r15".to_owned())],
+            "every listener goes on from the reset"
+        );
     }
 }
 
-async fn a_slow_listener_loses_nothing_and_delays_nobody(world: World) {
-    // Several times what the ring holds.
+async fn a_slow_listener_loses_no_event_and_delays_no_other_listener(world: World) {
+    // Several times the capacity of the ring.
     const EVENTS: usize = 4_000;
     let mut slow = listen(&world.turno).await;
     let mut quick = listen(&world.turno).await;
@@ -198,7 +202,7 @@ async fn a_slow_listener_loses_nothing_and_delays_nobody(world: World) {
     assert_eq!(some(&mut slow, 1).await.len(), 1);
     claim_all(&world.turno, 1, EVENTS).await;
     let all = some(&mut quick, EVENTS).await;
-    assert_eq!(slow.position(), Position(1), "the other one has not moved meanwhile");
+    assert_eq!(slow.position(), Position(1), "the slow listener has not moved");
     for (position, resource) in &all[1..] {
         let (at, event) = event(&mut slow).await;
         assert_eq!((at, &*event.resource), (*position, resource.as_str()));
@@ -209,7 +213,7 @@ async fn a_slow_listener_loses_nothing_and_delays_nobody(world: World) {
     assert_eq!((some(&mut slow, 1).await, some(&mut quick, 1).await), (last.to_vec(), last.to_vec()));
 }
 
-async fn a_slow_listener_whose_events_were_purged_is_told_so(world: World) {
+async fn a_slow_listener_whose_events_were_purged_gets_a_reset(world: World) {
     const EVENTS: usize = 2_000;
     let mut slow = listen(&world.turno).await;
     let mut quick = listen(&world.turno).await;
@@ -219,7 +223,7 @@ async fn a_slow_listener_whose_events_were_purged_is_told_so(world: World) {
     assert_eq!(world.turno.store().unwrap().purge_events(later, 500).await, Ok(500));
     assert_eq!(hear(&mut slow).await, Live::Reset { position: Position(EVENTS as i64) });
     claim_all(&world.turno, EVENTS, EVENTS + 1).await;
-    assert_eq!(some(&mut slow, 1).await, some(&mut quick, 1).await, "and goes on with what comes");
+    assert_eq!(some(&mut slow, 1).await, some(&mut quick, 1).await, "the slow listener goes on with new events");
 }
 
 async fn an_empty_log_still_knows_its_newest_position(mut world: World) {
@@ -235,7 +239,7 @@ async fn an_empty_log_still_knows_its_newest_position(mut world: World) {
     let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(5))).await.unwrap();
     let mut late = world.turno.subscribe(Topics::ALL, Some(Position(4))).await.unwrap();
     claim_all(&world.turno, 5, 6).await;
-    assert_eq!(some(&mut listener, 1).await, [(Position(6), "r5".to_owned())], "nothing is missing");
+    assert_eq!(some(&mut listener, 1).await, [(Position(6), "r5".to_owned())], "no position is missing");
     assert_eq!(hear(&mut late).await, Live::Reset { position: Position(5) });
 }
 
@@ -255,7 +259,7 @@ async fn every_event_of_two_instances_arrives_once_on_both_in_the_same_order(wor
     let mut resources: Vec<_> = here.into_iter().map(|(_, resource)| resource).collect();
     resources.sort();
     resources.dedup();
-    assert_eq!(resources.len(), 2 * EACH, "each of them once");
+    assert_eq!(resources.len(), 2 * EACH, "each event arrives once");
 }
 
 async fn topics_are_filtered(world: World) {
@@ -271,7 +275,7 @@ async fn topics_are_filtered(world: World) {
     claim_all(&world.turno, 0, 1).await;
     let heard = [event(&mut leases).await, event(&mut leases).await];
     assert!(heard.iter().all(|(_, event)| event.topic == Topic::Leases), "{heard:?}");
-    // The queue's creation was audited, and may have got its position only after somebody listened.
+    // The queue's creation was audited. That event may have got its position after the listener subscribed.
     let failed = loop {
         if let Live::Event { event, .. } = hear(&mut rest).await
             && event.topic != Topic::Audit
@@ -286,18 +290,18 @@ async fn topics_are_filtered(world: World) {
     nothing(&mut leases).await;
 }
 
-async fn changes_of_a_queue_are_told_together(world: World) {
+async fn changes_of_a_queue_are_announced_together(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let mut listener = world.turno.subscribe(Topic::Queues.into(), None).await.unwrap();
     let mut elsewhere = world.turno.subscribe(Topic::Leases.into(), None).await.unwrap();
     put(&queue, "k", &["0"]).await;
-    assert!(is_change(&hear(&mut listener).await), "the first one at once");
+    assert!(is_change(&hear(&mut listener).await), "the first change is announced at once");
     for n in 1..10 {
         put(&queue, "k", &[&format!("{n}")]).await;
     }
     nothing(&mut listener).await;
     world.pass(250);
-    assert!(is_change(&hear(&mut listener).await), "nine more are one");
+    assert!(is_change(&hear(&mut listener).await), "nine more changes are announced as one");
     world.pass(250);
     nothing(&mut listener).await;
     let got = take_one(&queue).await;
@@ -305,12 +309,12 @@ async fn changes_of_a_queue_are_told_together(world: World) {
     nothing(&mut elsewhere).await;
 }
 
-async fn changes_of_a_queue_are_told_on_another_instance(world: World) {
+async fn changes_of_a_queue_are_announced_on_another_instance(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let other = world.instance().await;
     let mut listener = other.subscribe(Topic::Queues.into(), None).await.unwrap();
-    // A hint that is said before the other side listens is lost, so it is said until one is heard.
-    let told = async {
+    // A hint that is sent before the other instance listens is lost, so the change is repeated until one arrives.
+    let repeat = async {
         for n in 0.. {
             put(&queue, "k", &[&format!("{n}")]).await;
             world.pass(250);
@@ -318,19 +322,19 @@ async fn changes_of_a_queue_are_told_on_another_instance(world: World) {
                 return heard.unwrap();
             }
         }
-        unreachable!("it is tried for as long as it takes")
+        unreachable!("the loop ends only by its return")
     };
-    assert!(is_change(&tokio::time::timeout(LIMIT, told).await.unwrap()));
+    assert!(is_change(&tokio::time::timeout(LIMIT, repeat).await.unwrap()));
 }
 
-/// Whether it says that the queue changed.
+/// Returns whether this is the announcement that the queue changed.
 fn is_change(heard: &Live) -> bool {
     matches!(heard, Live::QueueChanged { queue, .. } if *queue == queue_name())
 }
 
-async fn what_commits_while_somebody_joins_is_heard_without_anything_else_happening(world: World) {
+async fn an_event_that_commits_during_a_subscription_arrives(world: World) {
     for n in 0..15 {
-        // Nobody else listens, and no time passes: the reader begins with this listener.
+        // There is no other listener and the clock stands still: the reader starts with this listener.
         let joins = world.turno.subscribe(Topics::ALL, None);
         let (listener, ()) = tokio::join!(joins, claim_all(&world.turno, n, n + 1));
         let mut listener = listener.unwrap();
@@ -341,7 +345,7 @@ async fn what_commits_while_somebody_joins_is_heard_without_anything_else_happen
     }
 }
 
-async fn giving_up_a_wait_loses_nothing(world: World) {
+async fn cancelling_a_wait_for_an_event_loses_no_event(world: World) {
     const EVENTS: usize = 600;
     let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(0))).await.unwrap();
     let mut heard = Vec::new();
@@ -362,7 +366,7 @@ async fn giving_up_a_wait_loses_nothing(world: World) {
     assert_eq!(heard, (1..=EVENTS as i64).collect::<Vec<_>>());
 }
 
-async fn listening_ends_with_the_engine(world: World) {
+async fn a_subscription_ends_with_the_engine(world: World) {
     let other = world.instance().await;
     let mut listener = listen(&other).await;
     drop(other);

@@ -1,4 +1,4 @@
-//! Lists, records and queues at a glance.
+//! Lists, item records and queue overviews.
 
 use super::world::{START, World, ack, draft, put, settle, take, take_one};
 use turno::core::id::{Fence, ItemId, Key};
@@ -10,14 +10,14 @@ use turno::{Draft, Error, ItemQuery, ItemState, LaneLocks, QueueHandle};
 super::cases![
     items_are_listed_by_state_exactly_as_they_are_counted,
     items_are_listed_by_key_page_by_page,
-    lists_of_one_queue_show_nothing_of_another,
-    a_record_tells_who_had_it_with_which_fence_and_how_it_ended,
-    hand_outs_that_came_back_are_kept_and_of_many_the_newest,
-    an_overview_shows_the_oldest_that_waits_and_what_went_on_lately,
-    attempts_that_are_over_know_when_they_were_handed_out_and_a_queue_how_long_its_items_waited,
-    what_would_be_forgotten_is_counted_and_then_forgotten_in_every_kind_of_queue,
+    a_list_of_one_queue_contains_no_items_of_another,
+    an_item_record_has_the_holder_the_fence_and_the_outcome,
+    only_the_newest_returned_deliveries_are_kept,
+    an_overview_has_the_oldest_waiting_item_and_recent_activity,
+    ended_attempts_keep_their_hand_out_time_and_a_queue_its_latency,
+    purgeable_items_are_counted_and_purged_in_every_kind_of_queue,
     an_overview_notices_a_pause_of_another_instance,
-    lanes_are_counted_by_what_lives_and_what_waits_in_them,
+    lanes_are_counted_by_live_deliveries_and_waiting_items,
 ];
 
 fn give_up() -> Act {
@@ -32,11 +32,11 @@ fn ids(records: &[turno::ItemRecord]) -> Vec<&str> {
     records.iter().map(|record| record.body.id.as_str()).collect()
 }
 
-async fn of(queue: &QueueHandle, state: ItemState) -> Vec<turno::ItemRecord> {
+async fn by_state(queue: &QueueHandle, state: ItemState) -> Vec<turno::ItemRecord> {
     queue.items(ItemQuery { state: Some(state), ..ItemQuery::default() }).await.unwrap()
 }
 
-/// Something in every state: the kind's own way to be exhausted included.
+/// Creates a queue with an item in every state.
 async fn one_in_each_state(world: &World, policy: Policy) -> QueueHandle {
     let queue = world.queue(Policy { lock_timeout: Span(10_000), max_hold: None, ..policy }).await;
     for key in ["a", "b", "c", "d", "e"] {
@@ -51,7 +51,7 @@ async fn one_in_each_state(world: &World, policy: Policy) -> QueueHandle {
     put(&queue, "f", &["f"]).await;
     put(&queue, "g", &["g"]).await;
     queue.cancel(ItemId::new("g").unwrap()).await.unwrap().unwrap();
-    // Of the five, e was neither renewed nor settled: its time is over, and nobody has looked since.
+    // e was neither renewed nor settled: its delivery has expired, and no command ran since.
     world.pass(1_000);
     queue
 }
@@ -71,18 +71,18 @@ async fn items_are_listed_by_state_exactly_as_they_are_counted(world: World) {
         let expected = Counts { pending: 1, in_process: 1, error: 2, processed: 1, exhausted: 1, cancelled: 1 };
         assert_eq!(counts, expected, "policy {n}");
         for state in ItemState::ALL {
-            let found = of(&queue, state).await;
+            let found = by_state(&queue, state).await;
             assert_eq!(found.len() as i64, counts.of(state), "{state}");
             assert!(found.iter().all(|record| record.state(record.now) == state), "{found:?}");
         }
-        assert_eq!(ids(&of(&queue, ItemState::Pending).await), ["f"]);
-        assert_eq!(ids(&of(&queue, ItemState::InProcess).await), ["d"]);
-        assert_eq!(ids(&of(&queue, ItemState::Processed).await), ["a"]);
-        assert_eq!(ids(&of(&queue, ItemState::Error).await), ["b", "e"], "an expired hand-out is an error");
-        assert_eq!(ids(&of(&queue, ItemState::Exhausted).await), ["c"]);
-        assert_eq!(ids(&of(&queue, ItemState::Cancelled).await), ["g"]);
+        assert_eq!(ids(&by_state(&queue, ItemState::Pending).await), ["f"]);
+        assert_eq!(ids(&by_state(&queue, ItemState::InProcess).await), ["d"]);
+        assert_eq!(ids(&by_state(&queue, ItemState::Processed).await), ["a"]);
+        assert_eq!(ids(&by_state(&queue, ItemState::Error).await), ["b", "e"], "an expired hand-out is an error");
+        assert_eq!(ids(&by_state(&queue, ItemState::Exhausted).await), ["c"]);
+        assert_eq!(ids(&by_state(&queue, ItemState::Cancelled).await), ["g"]);
         let all = queue.items(ItemQuery::default()).await.unwrap();
-        assert_eq!(ids(&all), ["a", "b", "c", "d", "e", "f", "g"], "in the order of arrival");
+        assert_eq!(ids(&all), ["a", "b", "c", "d", "e", "f", "g"], "listed in the order of arrival");
         for record in all {
             let query = ItemQuery { key: record.body.key.clone(), ..ItemQuery::default() };
             for state in ItemState::ALL {
@@ -93,9 +93,9 @@ async fn items_are_listed_by_state_exactly_as_they_are_counted(world: World) {
     }
 }
 
-async fn attempts_that_are_over_know_when_they_were_handed_out_and_a_queue_how_long_its_items_waited(world: World) {
+async fn ended_attempts_keep_their_hand_out_time_and_a_queue_its_latency(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
-    assert_eq!(queue.overview().await.unwrap().latency, None, "nothing was done");
+    assert_eq!(queue.overview().await.unwrap().latency, None, "no item was processed");
     put(&queue, "a", &["x"]).await;
     world.pass(1_000);
     let first = take_one(&queue).await;
@@ -115,10 +115,10 @@ async fn attempts_that_are_over_know_when_they_were_handed_out_and_a_queue_how_l
     let latency = queue.overview().await.unwrap().latency.unwrap();
     assert_eq!((latency.items, latency.waited.p50, latency.took.p95), (1, Span(1_110), Span(1_130)));
     world.pass(61_000);
-    assert_eq!(queue.overview().await.unwrap().latency, None, "that was long ago");
+    assert_eq!(queue.overview().await.unwrap().latency, None, "the deliveries are outside the measured period");
 }
 
-async fn what_would_be_forgotten_is_counted_and_then_forgotten_in_every_kind_of_queue(world: World) {
+async fn purgeable_items_are_counted_and_purged_in_every_kind_of_queue(world: World) {
     let lane = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
     for (n, policy) in [lane, Policy::of(Kind::Inbox), Policy::of(Kind::Sync)].into_iter().enumerate() {
         let world = if n == 0 { &world } else { &World::on(world.backend()).await };
@@ -149,14 +149,14 @@ async fn items_are_listed_by_key_page_by_page(world: World) {
     }
     assert_eq!(seen, ["00", "05", "10", "15", "20"]);
     let middle = queue.items(ItemQuery { after, limit: 3, ..ItemQuery::default() }).await.unwrap();
-    assert_eq!(ids(&middle), ["21", "22", "23"], "the place counts over all items, whatever page it came from");
+    assert_eq!(ids(&middle), ["21", "22", "23"], "a cursor counts over all items, whatever page it came from");
     for limit in [0, 1_001] {
         let refused = queue.items(ItemQuery { limit, ..ItemQuery::default() }).await;
         assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
     }
 }
 
-async fn lists_of_one_queue_show_nothing_of_another(world: World) {
+async fn a_list_of_one_queue_contains_no_items_of_another(world: World) {
     let queue = one_in_each_state(&world, Policy::of(Kind::Inbox)).await;
     let other = world.turno.put_queue("otra", Policy::of(Kind::Inbox)).await.unwrap();
     for state in ItemState::ALL.map(Some).into_iter().chain([None]) {
@@ -170,7 +170,7 @@ async fn lists_of_one_queue_show_nothing_of_another(world: World) {
     assert_eq!(queue.overview().await.unwrap().failed_last_minute, 2);
 }
 
-async fn a_record_tells_who_had_it_with_which_fence_and_how_it_ended(world: World) {
+async fn an_item_record_has_the_holder_the_fence_and_the_outcome(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "ana", &["x"]).await;
     let x = || ItemId::new("x").unwrap();
@@ -187,7 +187,7 @@ async fn a_record_tells_who_had_it_with_which_fence_and_how_it_ended(world: Worl
     let failed = queue.item(x()).await.unwrap().unwrap();
     assert_eq!((failed.state(failed.now), failed.attempts()), (ItemState::Error, 1));
     assert_eq!(failed.due_at(), Some(START + Span(60_010)));
-    assert_eq!(failed.hand_out().unwrap().expires_at, None, "nobody has it now");
+    assert_eq!(failed.hand_out().unwrap().expires_at, None, "no delivery is live");
     assert_eq!(failed.last_error(), Some("luego"));
     world.pass(60_000);
     let second = queue.claim("worker-2", 1, Span::ZERO).await.unwrap().remove(0);
@@ -206,7 +206,7 @@ async fn a_record_tells_who_had_it_with_which_fence_and_how_it_ended(world: Worl
     );
 }
 
-async fn hand_outs_that_came_back_are_kept_and_of_many_the_newest(world: World) {
+async fn only_the_newest_returned_deliveries_are_kept(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "ana", &["x", "y"]).await;
     let other = take_one(&queue).await;
@@ -227,13 +227,17 @@ async fn hand_outs_that_came_back_are_kept_and_of_many_the_newest(world: World) 
     assert_eq!(last.handed_at.map(|handed_at| handed_at + Span(10)), Some(last.at));
     assert_eq!((record.attempts(), record.last_error()), (0, None));
     let own = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap().came_back;
-    assert_eq!(own.iter().map(|back| back.fence).collect::<Vec<_>>(), [other.handed.fence], "to each item its own");
-    // Whoever repeats one of those is told so; what is forgotten is stale.
+    assert_eq!(
+        own.iter().map(|back| back.fence).collect::<Vec<_>>(),
+        [other.handed.fence],
+        "each item has its own returned deliveries"
+    );
+    // Repeating one of the kept returns gets its answer; a return that is no longer kept is stale.
     assert_eq!(settle(&queue, handed[3], Act::Return { error: None }).await.outcome, SettleOutcome::Returned);
     assert_eq!(settle(&queue, handed[2], Act::Return { error: None }).await.outcome, SettleOutcome::Stale);
 }
 
-async fn an_overview_shows_the_oldest_that_waits_and_what_went_on_lately(world: World) {
+async fn an_overview_has_the_oldest_waiting_item_and_recent_activity(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
     let empty = queue.overview().await.unwrap();
     assert_eq!((empty.oldest_waiting, empty.now, empty.row.name.as_str()), (None, START, "mensajes"));
@@ -243,12 +247,20 @@ async fn an_overview_shows_the_oldest_that_waits_and_what_went_on_lately(world: 
     }
     assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(START));
     let got = take(&queue, 2).await;
-    assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(START + Span(200)), "what is in process waits not");
+    assert_eq!(
+        queue.overview().await.unwrap().oldest_waiting,
+        Some(START + Span(200)),
+        "an item in process is not waiting"
+    );
     ack(&queue, &got[0]).await;
     settle(&queue, got[1].handed, give_up()).await;
     let seen = queue.overview().await.unwrap();
     assert_eq!((seen.processed_last_minute, seen.failed_last_minute), (1, 1));
-    assert_eq!((seen.oldest_waiting, seen.counts.exhausted), (Some(START + Span(200)), 1), "nor what is exhausted");
+    assert_eq!(
+        (seen.oldest_waiting, seen.counts.exhausted),
+        (Some(START + Span(200)), 1),
+        "an exhausted item is not waiting"
+    );
     world.pass(60_000);
     let later = queue.overview().await.unwrap();
     assert_eq!((later.processed_last_minute, later.failed_last_minute), (0, 0));
@@ -263,7 +275,7 @@ async fn an_overview_notices_a_pause_of_another_instance(world: World) {
     assert!(queue.overview().await.unwrap().row.paused);
 }
 
-async fn lanes_are_counted_by_what_lives_and_what_waits_in_them(world: World) {
+async fn lanes_are_counted_by_live_deliveries_and_waiting_items(world: World) {
     assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default());
     let strict = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
     let chat = world.queue(Policy { on_exhausted: OnExhausted::Hold, ..strict.clone() }).await;
@@ -273,13 +285,17 @@ async fn lanes_are_counted_by_what_lives_and_what_waits_in_them(world: World) {
     put(&inbox, "ana", &["i1", "i2"]).await;
     put(&sync, "ana", &["s1"]).await;
     take(&inbox, 1).await;
-    assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default(), "lanes only");
+    assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default(), "only lanes are counted");
     put(&chat, "ana", &["1", "2"]).await;
     put(&chat, "luis", &["3"]).await;
     put(&other, "ana", &["4"]).await;
     let got = take(&chat, 1).await;
     let locks = |active_locks, active_queues, total_users| LaneLocks { active_locks, active_queues, total_users };
-    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(1, 3, 3), "ana has one live and one that waits");
+    assert_eq!(
+        world.turno.lane_locks().await.unwrap(),
+        locks(1, 3, 3),
+        "ana's lane has a live delivery and a waiting item"
+    );
     settle(&chat, got[0].handed, give_up()).await;
     ack(&other, &take_one(&other).await).await;
     assert_eq!(world.turno.lane_locks().await.unwrap(), locks(0, 2, 2));
@@ -287,5 +303,5 @@ async fn lanes_are_counted_by_what_lives_and_what_waits_in_them(world: World) {
     assert_eq!(got.len(), 1, "ana's lane is held");
     assert_eq!(world.turno.lane_locks().await.unwrap(), locks(1, 1, 2));
     world.pass(15_000);
-    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(0, 2, 2), "what has expired waits again");
+    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(0, 2, 2), "an expired item counts as waiting");
 }

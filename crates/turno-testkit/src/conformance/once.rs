@@ -1,4 +1,4 @@
-//! What is done once however often it is asked for: kept answers, and tasks that remember their key.
+//! Idempotency: kept answers, and tasks that store the key they were created under.
 
 use super::world::{World, holder};
 use turno::core::audit::Hash;
@@ -8,10 +8,10 @@ use turno::{Answer, Error, NewPerson, NewToken, Once, Role, TaskAnswer, TaskQuer
 
 super::cases![
     the_first_answer_under_a_key_is_kept_for_a_day,
-    of_answers_kept_at_once_one_wins,
-    answers_are_the_programs_own,
-    a_task_is_made_once_under_a_key_also_when_everything_else_was_forgotten,
-    of_tasks_made_at_once_under_one_key_one_exists,
+    one_of_several_concurrent_answers_is_kept,
+    only_the_embedding_program_can_keep_answers,
+    a_task_is_created_once_per_key_also_after_answers_are_purged,
+    concurrent_creations_under_one_key_make_one_task,
 ];
 
 const DAY: i64 = 86_400_000;
@@ -30,13 +30,13 @@ async fn the_first_answer_under_a_key_is_kept_for_a_day(mut world: World) {
     assert_eq!(world.turno.answer("POST /v1/tasks ana", "k").await, Ok(Some(answer(1))));
     assert_eq!(world.turno.purge().await.unwrap().answers, 0);
     world.pass(1);
-    assert_eq!(world.turno.answer("POST /v1/tasks ana", "k").await, Ok(None), "though nobody has tidied up yet");
+    assert_eq!(world.turno.answer("POST /v1/tasks ana", "k").await, Ok(None), "an answer expires without a purge");
     assert_eq!(world.turno.keep_answer("POST /v1/tasks ana", "k", answer(4)).await, Ok(answer(4)));
-    assert_eq!(world.turno.purge().await.unwrap().answers, 1, "the other one");
+    assert_eq!(world.turno.purge().await.unwrap().answers, 1, "only luis's answer is left to purge");
     assert_eq!(world.turno.answer("POST /v1/tasks ana", "k").await, Ok(Some(answer(4))));
 }
 
-async fn of_answers_kept_at_once_one_wins(world: World) {
+async fn one_of_several_concurrent_answers_is_kept(world: World) {
     let instances = [world.turno.clone(), world.instance().await];
     let mut keeping = tokio::task::JoinSet::new();
     for n in 0..8 {
@@ -44,17 +44,17 @@ async fn of_answers_kept_at_once_one_wins(world: World) {
         keeping.spawn(async move { turno.keep_answer("s", "k", answer(n)).await.unwrap() });
     }
     let kept = keeping.join_all().await;
-    let there = world.turno.answer("s", "k").await.unwrap().expect("one of them");
-    assert!(kept.iter().all(|one| *one == there), "everybody is told the same: {kept:?}");
+    let there = world.turno.answer("s", "k").await.unwrap().expect("one answer is kept");
+    assert!(kept.iter().all(|one| *one == there), "every call returns the same answer: {kept:?}");
 }
 
-async fn answers_are_the_programs_own(world: World) {
+async fn only_the_embedding_program_can_keep_answers(world: World) {
     world.turno.add_person(NewPerson::new("eva", "Eva", Role::Admin).unwrap()).await.unwrap();
     let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
     assert!(matches!(eva.keep_answer("s", "k", answer(1)).await, Err(Error::Invalid(_))));
     assert!(matches!(eva.answer("s", "k").await, Err(Error::Invalid(_))));
-    assert!(matches!(world.turno.answer("s", "").await, Err(Error::Invalid(_))), "a key is a name");
+    assert!(matches!(world.turno.answer("s", "").await, Err(Error::Invalid(_))), "an empty key is invalid");
     assert_eq!(world.turno.answer("s", "k").await, Ok(None));
 }
 
@@ -71,7 +71,7 @@ async fn count(turno: &Turno) -> usize {
     turno.tasks(TaskQuery { limit: 100, ..TaskQuery::default() }).await.unwrap().tasks.len()
 }
 
-async fn a_task_is_made_once_under_a_key_also_when_everything_else_was_forgotten(mut world: World) {
+async fn a_task_is_created_once_per_key_also_after_answers_are_purged(mut world: World) {
     let first = make(&world.turno, "Uno", once()).await;
     assert_eq!(first.answer, Ok(Outcome::Done));
     let id: TaskId = first.task.as_ref().unwrap().id;
@@ -82,18 +82,22 @@ async fn a_task_is_made_once_under_a_key_also_when_everything_else_was_forgotten
     let claim = turno::core::task::Action::Lease(claim);
     let held = world.turno.task(Some(id), holder("luis"), claim).await.unwrap();
     let again = make(&world.turno, "Dos", once()).await;
-    assert_eq!((again.answer, again.task.clone()), (Ok(Outcome::Repeated), held.task), "as it is now");
+    assert_eq!(
+        (again.answer, again.task.clone()),
+        (Ok(Outcome::Repeated), held.task),
+        "a repeat returns the current task"
+    );
     assert_eq!(again.lease, held.lease);
     let other = make(&world.turno, "Tres", Some(Once::new("POST /v1/tasks ana", "k-2").unwrap())).await;
     assert_eq!((other.answer, count(&world.turno).await), (Ok(Outcome::Done), 2));
     let history = world.turno.task_history(id, None, 9).await.unwrap();
-    assert_eq!(history.events.len(), 2, "made and taken; repeating left no trace");
+    assert_eq!(history.events.len(), 2, "created and claimed: a repeat adds no event");
     make(&world.turno, "Sin clave", None).await;
     make(&world.turno, "Sin clave", None).await;
     assert_eq!(count(&world.turno).await, 4);
 }
 
-async fn of_tasks_made_at_once_under_one_key_one_exists(world: World) {
+async fn concurrent_creations_under_one_key_make_one_task(world: World) {
     let instances = [world.turno.clone(), world.instance().await];
     let mut making = tokio::task::JoinSet::new();
     for n in 0..8 {
@@ -105,7 +109,7 @@ async fn of_tasks_made_at_once_under_one_key_one_exists(world: World) {
     let ids: Vec<TaskId> = made.iter().map(|answer| answer.task.as_ref().unwrap().id).collect();
     assert_eq!((fresh, count(&world.turno).await), (1, 1));
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
-    // The control: without the key each of them is a task.
+    // The control: without the key each call creates a task.
     make(&world.turno, "a", None).await;
     make(&world.turno, "a", None).await;
     assert_eq!(count(&world.turno).await, 3);

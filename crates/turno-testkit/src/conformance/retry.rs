@@ -1,4 +1,4 @@
-//! Sending what is exhausted round again: all of it, or repaired.
+//! Retrying exhausted items: in bulk, or with an edited payload.
 
 use super::world::{World, ack, fail, ids, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
@@ -8,13 +8,13 @@ use turno::store::{AuditQuery, Counts, StoreError};
 use turno::{Error, QueueHandle, Turno};
 
 super::cases![
-    all_that_is_exhausted_goes_round_again_each_with_its_entry,
-    only_what_is_asked_for_is_retried,
-    exhausted_items_of_a_lane_return_to_their_places,
-    an_edited_item_carries_the_new_payload_and_the_audit_tells_both_apart,
+    every_exhausted_item_is_retried_with_its_own_audit_entry,
+    a_bulk_retry_covers_only_the_requested_key_and_count,
+    retried_items_return_to_their_order_in_the_lane,
+    an_edited_item_carries_the_new_payload_and_the_audit_has_both_fingerprints,
     an_edit_of_a_sync_item_is_a_newer_change,
-    an_edit_that_cannot_be_is_refused_and_changes_nothing,
-    a_queue_with_exhausted_items_keeps_its_kind_until_they_are_over,
+    an_invalid_edit_is_refused_and_changes_nothing,
+    a_queue_with_exhausted_items_cannot_change_its_kind,
 ];
 
 async fn exhaust(queue: &QueueHandle, count: u32) {
@@ -34,7 +34,7 @@ fn id(id: &str) -> ItemId {
     ItemId::new(id).unwrap()
 }
 
-async fn all_that_is_exhausted_goes_round_again_each_with_its_entry(world: World) {
+async fn every_exhausted_item_is_retried_with_its_own_audit_entry(world: World) {
     for (name, hold) in [("continúa", OnExhausted::Continue), ("espera", OnExhausted::Hold)] {
         let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::of(Kind::Lane) };
         let queue = world.turno.put_queue(name, policy).await.unwrap();
@@ -48,11 +48,11 @@ async fn all_that_is_exhausted_goes_round_again_each_with_its_entry(world: World
         assert_eq!(audited(&world.turno, "item_retry").await.len() - before, 150);
         assert!(audited(&world.turno, "item_retry").await.contains(&(format!("{name}/149"), "{}".to_owned())));
         assert_eq!(take(&queue, 200).await.len(), 150);
-        assert_eq!(queue.retry_exhausted(None, 1_000).await.unwrap(), 0, "none is left");
+        assert_eq!(queue.retry_exhausted(None, 1_000).await.unwrap(), 0, "no item is left");
     }
 }
 
-async fn only_what_is_asked_for_is_retried(world: World) {
+async fn a_bulk_retry_covers_only_the_requested_key_and_count(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     for n in 0..6 {
         put(&queue, if n % 2 == 0 { "eva" } else { "luis" }, &[&n.to_string()]).await;
@@ -62,12 +62,12 @@ async fn only_what_is_asked_for_is_retried(world: World) {
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 2, exhausted: 4, ..Counts::default() });
     let mut back: Vec<_> = take(&queue, 9).await.iter().map(|got| got.items[0].id.to_string()).collect();
     back.sort();
-    assert_eq!(back, ["1", "3"], "the oldest of that key");
+    assert_eq!(back, ["1", "3"], "the oldest items of that key");
     assert_eq!(queue.retry_exhausted(Some(Key::new("nadie").unwrap()), 9).await.unwrap(), 0);
     assert_eq!(queue.retry_exhausted(None, 0).await.unwrap(), 0);
 }
 
-async fn exhausted_items_of_a_lane_return_to_their_places(world: World) {
+async fn retried_items_return_to_their_order_in_the_lane(world: World) {
     let policy = Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(Kind::Lane) };
     let queue = world.queue(policy).await;
     put(&queue, "ana", &["1", "2", "3", "4"]).await;
@@ -82,7 +82,7 @@ async fn exhausted_items_of_a_lane_return_to_their_places(world: World) {
     }
 }
 
-async fn an_edited_item_carries_the_new_payload_and_the_audit_tells_both_apart(mut world: World) {
+async fn an_edited_item_carries_the_new_payload_and_the_audit_has_both_fingerprints(mut world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "ana", &["x"]).await;
     let before = queue.item(id("x")).await.unwrap().unwrap().body;
@@ -103,7 +103,7 @@ async fn an_edited_item_carries_the_new_payload_and_the_audit_tells_both_apart(m
     for payload in [&*before.payload, "{\"bien\": \"ñ\"}"] {
         assert!(entries[0].1.contains(&fingerprint(payload).to_string()), "{}", entries[0].1);
     }
-    assert!(!entries[0].1.contains("bien"), "what it carries is nobody's business there");
+    assert!(!entries[0].1.contains("bien"), "the audit does not contain the payload");
 }
 
 async fn an_edit_of_a_sync_item_is_a_newer_change(world: World) {
@@ -114,11 +114,11 @@ async fn an_edit_of_a_sync_item_is_a_newer_change(world: World) {
     settle(&queue, first.handed, act).await;
     queue.retry_with(id("x"), "{}").await.unwrap().unwrap();
     let second = take_one(&queue).await;
-    assert!(second.revision > first.revision, "who compares revisions must not ignore it");
-    assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked, "and nothing newer is left");
+    assert!(second.revision > first.revision, "a consumer that compares revisions must accept the edit");
+    assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked, "no newer revision is left");
 }
 
-async fn an_edit_that_cannot_be_is_refused_and_changes_nothing(world: World) {
+async fn an_invalid_edit_is_refused_and_changes_nothing(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "ana", &["x", "y"]).await;
     let got = take_one(&queue).await;
@@ -135,8 +135,8 @@ async fn an_edit_that_cannot_be_is_refused_and_changes_nothing(world: World) {
     assert_eq!(audited(&world.turno, "item_edit").await, []);
 }
 
-/// What is exhausted can come back: in a queue of another kind it would be a second item of its key, or one without any.
-async fn a_queue_with_exhausted_items_keeps_its_kind_until_they_are_over(world: World) {
+/// An exhausted item can be retried. In a queue of another kind it could be a second item of its key, or have no key.
+async fn a_queue_with_exhausted_items_cannot_change_its_kind(world: World) {
     let kinds = [Kind::Inbox, Kind::Lane, Kind::Sync];
     for (from, to) in kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to))).filter(|(from, to)| from != to) {
         for hold in [OnExhausted::Continue, OnExhausted::Hold] {
@@ -151,7 +151,7 @@ async fn a_queue_with_exhausted_items_keeps_its_kind_until_they_are_over(world: 
             assert_eq!(queue.retry_exhausted(None, 9).await.unwrap(), 1, "{name}");
             assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "{name}");
             world.turno.put_queue(&*name, Policy::of(to)).await.unwrap();
-            assert_eq!(queue.row().await.unwrap().policy.kind, to, "{name}: nothing is left that could come back");
+            assert_eq!(queue.row().await.unwrap().policy.kind, to, "{name}: no item is left that could be retried");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Looking at the schema, and refusing to touch it.
+//! Opening a database without migrating it.
 
 use super::world::{World, fresh_url};
 use std::sync::Arc;
@@ -7,31 +7,31 @@ use turno::store::StoreError;
 use turno::{Error, Options, Turno};
 
 super::cases![
-    a_database_without_a_schema_is_looked_at_and_not_touched,
-    an_engine_that_may_not_migrate_works_on_a_schema_that_is_there,
-    an_open_engine_says_whether_it_is_ready,
+    reading_the_schema_of_an_empty_database_creates_nothing,
+    an_engine_without_migration_works_on_an_existing_schema,
+    an_open_engine_reports_readiness,
 ];
 
 fn cautious() -> Options {
     Options { clock: Arc::new(Clock::system()), sweep: false, migrate: false, ..Options::default() }
 }
 
-async fn a_database_without_a_schema_is_looked_at_and_not_touched(world: World) {
+async fn reading_the_schema_of_an_empty_database_creates_nothing(world: World) {
     let (url, _directory) = fresh_url(world.backend()).await;
     let state = turno::schema(&url).await.unwrap();
     assert_eq!((state.found, state.compatible), (0, false));
     let refused = Turno::open_with(&url, cautious()).await.unwrap_err();
     assert!(matches!(&refused, Error::Store(StoreError::Schema(text)) if text.contains("migrate")), "{refused}");
-    assert_eq!(turno::schema(&url).await.unwrap(), state, "nothing was made");
+    assert_eq!(turno::schema(&url).await.unwrap(), state, "no table was created");
 }
 
-async fn an_engine_that_may_not_migrate_works_on_a_schema_that_is_there(world: World) {
+async fn an_engine_without_migration_works_on_an_existing_schema(world: World) {
     let state = turno::schema(world.url()).await.unwrap();
     assert!(state.compatible && state.found == state.wanted && state.found > 0);
     let turno = Turno::open_with(world.url(), cautious()).await.unwrap();
     assert_eq!(turno.ready().await, Ok(()));
 }
 
-async fn an_open_engine_says_whether_it_is_ready(world: World) {
+async fn an_open_engine_reports_readiness(world: World) {
     assert_eq!(world.turno.ready().await, Ok(()));
 }

@@ -1,4 +1,4 @@
-//! Sync queues on a real database: the latest state always arrives.
+//! Sync queues: the latest state of a key is always delivered.
 
 use super::world::{World, ack, draft, fail, put, queue_name, take, take_one};
 use turno::core::queue::{Accepted, Act, ItemState, Kind, ManageAnswer, ManageRefused, Policy, SettleOutcome};
@@ -12,12 +12,12 @@ super::cases![
     a_change_during_processing_leads_to_another_delivery_with_the_newest_data,
     the_newest_state_overtakes_the_retries_of_the_stale_one,
     a_new_change_revives_an_exhausted_key,
-    a_change_that_waits_for_the_one_in_process_is_cancelled_after_it,
+    a_change_behind_one_in_process_is_cancelled_only_after_it,
     revisions_handed_out_for_a_key_never_decrease,
-    one_call_may_hold_a_key_twice,
-    a_deactivation_is_never_the_last_word_over_a_newer_update,
-    what_a_destination_has_confirmed_is_seen_at_the_item,
-    what_was_deactivated_is_forgotten_after_the_retention_and_never_before,
+    one_enqueue_call_may_contain_a_key_twice,
+    a_deactivation_never_overrides_a_newer_update,
+    a_confirmed_delivery_is_shown_on_its_item,
+    deactivated_keys_are_purged_after_the_retention_and_not_before,
 ];
 
 fn sync() -> Policy {
@@ -33,7 +33,7 @@ async fn a_newer_change_replaces_the_waiting_one_and_keeps_its_id(world: World) 
     let got = take_one(&queue).await;
     let item = &got.items[0];
     assert_eq!((item.id.as_str(), item.action.as_deref(), &*item.payload), ("first", Some("DESACTIVAR"), "null"));
-    assert!(take(&queue, 5).await.is_empty(), "at most one unfinished event per key");
+    assert!(take(&queue, 5).await.is_empty(), "at most one unfinished item per key");
 }
 
 async fn a_change_during_processing_leads_to_another_delivery_with_the_newest_data(world: World) {
@@ -42,8 +42,8 @@ async fn a_change_during_processing_leads_to_another_delivery_with_the_newest_da
     let old = take_one(&queue).await;
     let newer = Draft { payload: "\"new\"".into(), ..draft("idper-9", "b") };
     queue.enqueue(vec![newer]).await.unwrap();
-    assert!(take(&queue, 5).await.is_empty(), "not to a second worker meanwhile");
-    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "shown as pending");
+    assert!(take(&queue, 5).await.is_empty(), "no second delivery while one is live");
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "the item counts as pending");
     assert_eq!(ack(&queue, &old).await, SettleOutcome::Superseded);
     let new = take_one(&queue).await;
     assert_eq!((&*new.items[0].payload, new.attempt), ("\"new\"", 1));
@@ -76,7 +76,7 @@ async fn a_new_change_revives_an_exhausted_key(world: World) {
     assert_eq!(take_one(&queue).await.attempt, 1);
 }
 
-async fn a_change_that_waits_for_the_one_in_process_is_cancelled_after_it(world: World) {
+async fn a_change_behind_one_in_process_is_cancelled_only_after_it(world: World) {
     let queue = world.queue(sync()).await;
     put(&queue, "idper-9", &["a"]).await;
     let id = || draft("x", "a").id.unwrap();
@@ -85,10 +85,10 @@ async fn a_change_that_waits_for_the_one_in_process_is_cancelled_after_it(world:
     put(&queue, "idper-9", &["b"]).await;
     let record = queue.item(id()).await.unwrap().unwrap();
     assert_eq!(record.state(record.now), ItemState::Pending);
-    assert_eq!(queue.cancel(id()).await.unwrap(), Err(ManageRefused::Changing), "as its state says: it waits");
+    assert_eq!(queue.cancel(id()).await.unwrap(), Err(ManageRefused::Changing), "the newer change is still pending");
     assert_eq!(queue.retry(id()).await.unwrap(), Err(ManageRefused::Changing));
     assert_eq!(ack(&queue, &old).await, SettleOutcome::Superseded);
-    assert_eq!(queue.cancel(id()).await.unwrap(), Ok(ManageAnswer::Cancelled), "now it waits alone");
+    assert_eq!(queue.cancel(id()).await.unwrap(), Ok(ManageAnswer::Cancelled), "no delivery is in flight");
     assert!(take(&queue, 1).await.is_empty());
 }
 
@@ -108,7 +108,7 @@ async fn revisions_handed_out_for_a_key_never_decrease(world: World) {
     }
 }
 
-async fn one_call_may_hold_a_key_twice(world: World) {
+async fn one_enqueue_call_may_contain_a_key_twice(world: World) {
     let queue = world.queue(sync()).await;
     let last = Draft { payload: "\"last\"".into(), ..draft("k", "3") };
     let answers = queue.enqueue(vec![draft("k", "1"), draft("other", "2"), last]).await.unwrap();
@@ -119,7 +119,7 @@ async fn one_call_may_hold_a_key_twice(world: World) {
     assert_eq!(&*got[0].items[0].payload, "\"last\"");
 }
 
-async fn a_deactivation_is_never_the_last_word_over_a_newer_update(world: World) {
+async fn a_deactivation_never_overrides_a_newer_update(world: World) {
     let queue = world.queue(sync()).await;
     let say = |id: &str, action: &str| Draft { action: Some(action.to_owned()), ..draft("idper-9", id) };
     queue.enqueue(vec![say("a", "DESACTIVAR"), say("b", "ACTUALIZAR")]).await.unwrap();
@@ -129,7 +129,7 @@ async fn a_deactivation_is_never_the_last_word_over_a_newer_update(world: World)
     assert_eq!(ack(&queue, &first).await, SettleOutcome::Superseded);
     let late = take_one(&queue).await;
     queue.enqueue(vec![say("d", "ACTUALIZAR")]).await.unwrap();
-    // The worker that deactivates hangs; the living identity comes afterwards, with a higher revision and fence.
+    // The worker that deactivates hangs. The newer update has a higher revision and fence.
     world.pass(60_000);
     let last = take_one(&queue).await;
     assert_eq!(last.items[0].action.as_deref(), Some("ACTUALIZAR"));
@@ -138,20 +138,20 @@ async fn a_deactivation_is_never_the_last_word_over_a_newer_update(world: World)
     assert_eq!(ack(&queue, &last).await, SettleOutcome::Acked);
 }
 
-async fn what_a_destination_has_confirmed_is_seen_at_the_item(world: World) {
+async fn a_confirmed_delivery_is_shown_on_its_item(world: World) {
     let queue = world.queue(sync()).await;
     put(&queue, "idper-9", &["a"]).await;
     let got = take_one(&queue).await;
     let sync = world.turno.sync(Source { queue: queue_name(), ..Source::siper() });
     sync.delivered(&got, "DESACTIVAR", None).await.unwrap();
-    // What the item says now is not what it said when this was handed out: somebody was faster.
+    // The item changed after this delivery was handed out, because another delivery was faster.
     sync.delivered(&got, "ACTUALIZAR", Some("{}")).await.unwrap();
     ack(&queue, &got).await;
     let record = queue.item(got.items[0].id.clone()).await.unwrap().unwrap();
-    assert_eq!(record.body.action.as_deref(), Some("DESACTIVAR"), "what was there stays");
+    assert_eq!(record.body.action.as_deref(), Some("DESACTIVAR"), "the item keeps its newer action");
 }
 
-async fn what_was_deactivated_is_forgotten_after_the_retention_and_never_before(world: World) {
+async fn deactivated_keys_are_purged_after_the_retention_and_not_before(world: World) {
     let queue = world.queue(sync()).await;
     let source = world.turno.sync(Source { queue: queue_name(), ..Source::siper() });
     for (key, data) in [("living", Some("{}")), ("gone", None)] {
@@ -161,8 +161,8 @@ async fn what_was_deactivated_is_forgotten_after_the_retention_and_never_before(
         ack(&queue, &got).await;
     }
     world.pass(sync().retention.0 - 60_000);
-    assert_eq!(world.turno.purge().await.unwrap().delivered, 0, "not before");
+    assert_eq!(world.turno.purge().await.unwrap().delivered, 0, "nothing is purged within the retention");
     world.pass(61_000);
-    assert_eq!(world.turno.purge().await.unwrap().delivered, 1, "only what was deactivated");
+    assert_eq!(world.turno.purge().await.unwrap().delivered, 1, "only the deactivated key is purged");
     assert_eq!(world.turno.purge().await.unwrap().delivered, 0);
 }

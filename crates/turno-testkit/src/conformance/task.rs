@@ -1,4 +1,4 @@
-//! Tasks: one person at a time, each line's effect exactly once.
+//! Tasks: one holder at a time, and each line's effect exactly once.
 
 use super::world::{World, holder};
 use std::sync::Arc;
@@ -17,20 +17,20 @@ super::cases![
     a_task_is_stored_as_it_was_written_and_edited_while_a_draft,
     claiming_a_task_needs_a_lockable_status_and_starts_processing,
     lease_calls_on_a_task_follow_the_tasks_rules,
-    lines_change_only_under_ones_own_live_lock,
+    lines_change_only_under_the_callers_live_lock,
     finalizing_applies_every_line_once_and_completes,
     a_failing_line_changes_neither_the_others_nor_the_stock,
     repeating_a_finalize_gets_the_same_answer_also_after_reopening,
-    concurrent_finalizes_with_one_fence_are_one,
+    concurrent_finalizes_with_one_fence_count_as_one,
     two_instances_that_finalize_together_apply_each_line_once,
-    a_lock_lost_midway_stops_there_and_reports_what_was_done,
-    what_was_left_is_finished_by_the_next_and_nothing_is_applied_twice,
+    a_finalize_that_loses_its_lock_stops_and_reports_applied_lines,
+    the_next_holder_finishes_the_remaining_lines_and_applies_none_twice,
     finalizing_counts_as_work_and_renews,
     an_applications_effect_commits_with_its_line_or_not_at_all,
     cancelling_respects_the_lock_and_is_audited,
     overrides_of_a_task_are_audited_and_end_the_lock,
-    validating_looks_at_the_stock,
-    the_history_tells_what_happened_and_who_held_it,
+    validating_checks_the_stock,
+    the_history_of_a_task_has_its_events_and_holders,
     tasks_are_listed_newest_first_and_by_status,
 ];
 
@@ -110,9 +110,13 @@ async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: 
     assert_eq!(stored, expected.collect::<Vec<_>>());
     let fewer = |seen| Action::Edit { title: None, lines: Some(vec![units("x", Movement::In, 1)]), seen };
     let late = ask(&world.turno, id, "ana", fewer(Some(first))).await.answer;
-    assert_eq!((late, get(&world.turno, id).await), (Err(Refused::Changed), task.clone()), "nothing is written over");
+    assert_eq!(
+        (late, get(&world.turno, id).await),
+        (Err(Refused::Changed), task.clone()),
+        "the late edit changes nothing"
+    );
     assert_eq!(ask(&world.turno, id, "ana", fewer(Some(task.version()))).await.answer, Ok(Outcome::Done));
-    assert_eq!(get(&world.turno, id).await.lines.len(), 1, "lines that are gone are gone");
+    assert_eq!(get(&world.turno, id).await.lines.len(), 1, "removed lines do not come back");
     assert_eq!(ask(&world.turno, id, "ana", Action::Ready).await.answer, Ok(Outcome::Done));
     assert_eq!(get(&world.turno, id).await.status, Status::Ready);
     assert_eq!(ask(&world.turno, TaskId(9_999), "ana", Action::Ready).await.answer, Err(Refused::Unknown));
@@ -131,7 +135,11 @@ async fn claiming_a_task_needs_a_lockable_status_and_starts_processing(world: Wo
     assert!(matches!(held.answer, Err(Refused::Lease(lease::Refused::HeldBy { .. }))));
     let (now, state) = world.turno.lease_state(id.resource()).await.unwrap();
     let grant = state.live(now).unwrap();
-    assert_eq!((grant.holder.user.as_str(), grant.ttl), ("ana", Span::from_secs(180)), "under the policy of tasks");
+    assert_eq!(
+        (grant.holder.user.as_str(), grant.ttl),
+        ("ana", Span::from_secs(180)),
+        "tasks have their own lease policy"
+    );
 }
 
 async fn lease_calls_on_a_task_follow_the_tasks_rules(world: World) {
@@ -140,7 +148,7 @@ async fn lease_calls_on_a_task_follow_the_tasks_rules(world: World) {
     let unknown = turno.lease(turno.command("task:99", "ana", wish()).unwrap()).await;
     assert_eq!(unknown, Err(Error::Unknown("task 99".to_owned())));
     let (_, state) = turno.lease_state(TaskId(99).resource()).await.unwrap();
-    assert_eq!(state.grant, None, "and nothing was locked");
+    assert_eq!(state.grant, None, "a refused claim locks nothing");
     let id = ready(turno, vec![units("x", Movement::In, 1)]).await;
     let name = id.resource();
     let answer = turno.lease(turno.command(name.as_str(), "ana", wish()).unwrap()).await.unwrap();
@@ -153,7 +161,7 @@ async fn lease_calls_on_a_task_follow_the_tasks_rules(world: World) {
     assert_eq!(over, Err(Error::WrongStatus { task: id.0, status: "completed" }));
 }
 
-async fn lines_change_only_under_ones_own_live_lock(world: World) {
+async fn lines_change_only_under_the_callers_live_lock(world: World) {
     let id = ready(&world.turno, vec![units("x", Movement::In, 1), units("y", Movement::In, 2)]).await;
     assert!(lost(&ask(&world.turno, id, "ana", patch(Fence(1), 1, 9)).await.answer));
     let fence = claim(&world.turno, id, "ana").await;
@@ -211,7 +219,7 @@ async fn a_failing_line_changes_neither_the_others_nor_the_stock(world: World) {
     ];
     assert_eq!(done.lines.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>(), expected);
     assert_eq!(stock(&world.turno, "clavos").await.0, 5);
-    assert_eq!(stock(&world.turno, "laptop").await, (1, vec!["A".to_owned()]), "B did not come in by half");
+    assert_eq!(stock(&world.turno, "laptop").await, (1, vec!["A".to_owned()]), "a failed line changes no stock");
     let errors: Vec<bool> = get(&world.turno, id).await.lines.iter().map(|line| line.error.is_some()).collect();
     assert_eq!(errors, [false, true, true, false, true]);
 }
@@ -227,11 +235,11 @@ async fn repeating_a_finalize_gets_the_same_answer_also_after_reopening(mut worl
     }
     claim(&world.turno, id, "luis").await;
     let later = finalize(&world.turno, id, "ana", fence).await;
-    assert_eq!((&later.answer, later.repeated), (&first.answer, true), "also while another holds it");
+    assert_eq!((&later.answer, later.repeated), (&first.answer, true), "also while another holder has the task");
     assert_eq!(stock(&world.turno, "x").await.0, 7);
 }
 
-async fn concurrent_finalizes_with_one_fence_are_one(world: World) {
+async fn concurrent_finalizes_with_one_fence_count_as_one(world: World) {
     let id = ready(&world.turno, (0..6).map(|_| units("x", Movement::In, 1)).collect()).await;
     let fence = claim(&world.turno, id, "ana").await;
     let mut calls = tokio::task::JoinSet::new();
@@ -254,20 +262,20 @@ async fn two_instances_that_finalize_together_apply_each_line_once(world: World)
         let id = ready(&world.turno, (0..8).map(|_| units(&article, Movement::In, 1)).collect()).await;
         let fence = claim(&world.turno, id, "ana").await;
         let (one, two) = tokio::join!(finalize(&world.turno, id, "ana", fence), finalize(&other, id, "ana", fence));
-        assert_eq!(one.answer.as_ref().unwrap(), two.answer.as_ref().unwrap(), "both get the one answer");
+        assert_eq!(one.answer.as_ref().unwrap(), two.answer.as_ref().unwrap(), "both get the same answer");
         assert!(one.repeated != two.repeated);
         assert_eq!(stock(&other, &article).await.0, 8);
     }
 }
 
-/// An effect that writes into a table of the application's own, refuses what it is told to, and lets time pass.
+/// An effect that writes into the application's own table, refuses the lines marked so, and moves the clock.
 struct Ledger {
     time: Arc<Manual>,
     applied: AtomicU32,
 }
 
 impl Ledger {
-    fn of(time: &Arc<Manual>) -> Arc<Ledger> {
+    fn new(time: &Arc<Manual>) -> Arc<Ledger> {
         Arc::new(Ledger { time: time.clone(), applied: AtomicU32::new(0) })
     }
 }
@@ -319,8 +327,8 @@ async fn own_rows(world: &World, id: TaskId) -> Vec<(i64, String)> {
     look.0.lock().unwrap().clone()
 }
 
-async fn a_lock_lost_midway_stops_there_and_reports_what_was_done(world: World) {
-    let effect = Ledger::of(&world.time);
+async fn a_finalize_that_loses_its_lock_stops_and_reports_applied_lines(world: World) {
+    let effect = Ledger::new(&world.time);
     let turno = world.instance_with(effect.clone()).await;
     let lines = vec![units("a", Movement::In, 1), units("slow", Movement::In, 1), units("c", Movement::In, 1)];
     let id = ready(&turno, lines).await;
@@ -328,13 +336,17 @@ async fn a_lock_lost_midway_stops_there_and_reports_what_was_done(world: World) 
     let stopped = finalize(&turno, id, "ana", fence).await;
     let lost = stopped.answer.unwrap_err();
     assert!(matches!(lost, Refused::Lease(lease::Refused::Lost { .. })), "{lost:?}");
-    assert_eq!(stopped.lines, [(1, LineOutcome::Applied), (2, LineOutcome::Applied)], "the second began in time");
+    assert_eq!(
+        stopped.lines,
+        [(1, LineOutcome::Applied), (2, LineOutcome::Applied)],
+        "the second line began before the expiry"
+    );
     assert_eq!(get(&turno, id).await.status, Status::PartiallyCompleted);
     assert_eq!(own_rows(&world, id).await.len(), 2);
 }
 
-async fn what_was_left_is_finished_by_the_next_and_nothing_is_applied_twice(world: World) {
-    let effect = Ledger::of(&world.time);
+async fn the_next_holder_finishes_the_remaining_lines_and_applies_none_twice(world: World) {
+    let effect = Ledger::new(&world.time);
     let turno = world.instance_with(effect.clone()).await;
     let lines = vec![units("slow", Movement::In, 1), units("b", Movement::In, 1), units("refused", Movement::In, 1)];
     let id = ready(&turno, lines).await;
@@ -357,13 +369,13 @@ async fn what_was_left_is_finished_by_the_next_and_nothing_is_applied_twice(worl
 async fn finalizing_counts_as_work_and_renews(world: World) {
     let effect = Arc::new(Patient(world.time.clone()));
     let turno = world.instance_with(effect).await;
-    // Each line takes most of the ttl, and all of them more than the rolling timeout.
+    // Each line takes most of the ttl, and all of them together exceed the rolling timeout.
     let id = ready(&turno, (0..8).map(|_| units("x", Movement::In, 1)).collect()).await;
     let fence = claim(&turno, id, "ana").await;
     assert_eq!(finalize(&turno, id, "ana", fence).await.answer.unwrap().status, Status::Completed);
 }
 
-/// Takes its time, but not too long.
+/// An effect that takes less than the ttl.
 struct Patient(Arc<Manual>);
 
 impl Effect for Patient {
@@ -374,17 +386,17 @@ impl Effect for Patient {
 }
 
 async fn an_applications_effect_commits_with_its_line_or_not_at_all(world: World) {
-    let effect = Ledger::of(&world.time);
+    let effect = Ledger::new(&world.time);
     let turno = world.instance_with(effect.clone()).await;
     let lines = vec![units("a", Movement::In, 1), units("refused", Movement::In, 1), units("c", Movement::In, 1)];
     let id = ready(&turno, lines).await;
     let fence = claim(&turno, id, "ana").await;
     let done = finalize(&turno, id, "ana", fence).await;
     assert_eq!(done.answer.unwrap().status, Status::PartiallyCompleted);
-    assert_eq!(effect.applied.load(Ordering::SeqCst), 3, "all three were asked to write");
+    assert_eq!(effect.applied.load(Ordering::SeqCst), 3, "the effect ran for all three lines");
     let rows = own_rows(&world, id).await;
-    assert_eq!(rows, [(1, "«ana»".to_owned()), (3, "«ana»".to_owned())], "what was refused is undone");
-    assert_eq!(stock(&turno, "a").await.0, 0, "an effect of one's own replaces the ledger");
+    assert_eq!(rows, [(1, "«ana»".to_owned()), (3, "«ana»".to_owned())], "the refused line's write is rolled back");
+    assert_eq!(stock(&turno, "a").await.0, 0, "an application's effect replaces the stock ledger");
 }
 
 async fn cancelling_respects_the_lock_and_is_audited(world: World) {
@@ -398,8 +410,8 @@ async fn cancelling_respects_the_lock_and_is_audited(world: World) {
     assert!(finalize(&world.turno, id, "ana", fence).await.answer.is_err());
     assert_eq!(stock(&world.turno, "x").await.0, 0);
     let entries = world.turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
-    let told: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.actor.user.as_str())).collect();
-    assert_eq!(told, [("task_cancel", "ana")]);
+    let audited: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.actor.user.as_str())).collect();
+    assert_eq!(audited, [("task_cancel", "ana")]);
 }
 
 async fn overrides_of_a_task_are_audited_and_end_the_lock(world: World) {
@@ -414,12 +426,12 @@ async fn overrides_of_a_task_are_audited_and_end_the_lock(world: World) {
     let free = OnLease::ForceRelease { reason: "fin".to_owned(), fence: None };
     assert_eq!(ask(&world.turno, id, "eva", Action::Lease(free)).await.lease.grant, None);
     let entries = world.turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
-    let told: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.resource.clone())).collect();
+    let audited: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.resource.clone())).collect();
     let name = id.resource().to_string();
-    assert_eq!(told, [("lock_force_release", name.clone()), ("lock_force_claim", name)], "newest first");
+    assert_eq!(audited, [("lock_force_release", name.clone()), ("lock_force_claim", name)], "newest first");
 }
 
-async fn validating_looks_at_the_stock(world: World) {
+async fn validating_checks_the_stock(world: World) {
     let first = ready(&world.turno, vec![named("laptop", Movement::In, &["A"]), units("x", Movement::In, 3)]).await;
     let fence = claim(&world.turno, first, "ana").await;
     finalize(&world.turno, first, "ana", fence).await.answer.unwrap();
@@ -434,10 +446,10 @@ async fn validating_looks_at_the_stock(world: World) {
     assert_eq!(validate(3).await.answer, Err(Refused::LineInvalid(3, LineError::Incomplete)));
     let statuses: Vec<_> = get(&world.turno, second).await.lines.iter().map(|line| line.status).collect();
     assert_eq!(statuses, [LineStatus::Pending, LineStatus::Validated, LineStatus::Pending]);
-    assert_eq!(stock(&world.turno, "x").await.0, 3, "looking changes nothing");
+    assert_eq!(stock(&world.turno, "x").await.0, 3, "validating changes nothing");
 }
 
-async fn the_history_tells_what_happened_and_who_held_it(world: World) {
+async fn the_history_of_a_task_has_its_events_and_holders(world: World) {
     let id = ready(&world.turno, vec![units("x", Movement::In, 1), units("y", Movement::Out, 1)]).await;
     world.pass(10);
     let fence = claim(&world.turno, id, "ana").await;
@@ -446,15 +458,15 @@ async fn the_history_tells_what_happened_and_who_held_it(world: World) {
     world.pass(10);
     finalize(&world.turno, id, "ana", fence).await.answer.unwrap();
     let history = world.turno.task_history(id, None, 100).await.unwrap().events;
-    let mut told: Vec<String> = history
+    let mut events: Vec<String> = history
         .iter()
         .map(|event| match event {
             TaskEvent::Note(note) => format!("{} {} {:?}", note.actor.user, note.what, note.line),
             TaskEvent::Held(ending) => format!("{} held until {:?}", ending.grant.holder.user, ending.cause),
         })
         .collect();
-    // At the same instant: the end of the lock and the finalize that ended it.
-    told[3..].sort();
+    // The end of the lock and the finalize that ended it have the same time, so their order is open.
+    events[3..].sort();
     let expected = [
         "eva created None",
         "ana processing None",
@@ -464,7 +476,7 @@ async fn the_history_tells_what_happened_and_who_held_it(world: World) {
         "ana line_applied Some(1)",
         "ana line_failed Some(2)",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(events, expected);
 }
 
 async fn tasks_are_listed_newest_first_and_by_status(world: World) {

@@ -1,4 +1,4 @@
-//! Why something is not running: every reason, from a real database.
+//! Why an item or a key is not running: every reason, from a real database.
 
 use super::world::{START, World, ack, draft, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
@@ -7,16 +7,16 @@ use turno::core::time::Span;
 use turno::{Draft, QueueHandle, Why, WhyReason};
 
 super::cases![
-    an_item_says_who_runs_it_and_what_became_of_it,
-    what_is_delayed_or_waits_for_a_retry_says_until_when,
+    the_reason_of_an_item_names_its_worker_or_its_outcome,
+    the_reason_of_a_delayed_or_retried_item_has_its_due_time,
     a_paused_queue_is_the_reason,
-    an_open_window_is_the_reason_for_all_that_wait_for_it,
-    what_stands_behind_another_says_behind_which,
+    an_open_window_is_the_reason_for_every_item_in_it,
+    the_reason_of_an_item_behind_another_names_that_item,
     a_held_lane_names_the_item_that_holds_it,
-    a_key_speaks_for_its_first_unfinished_item,
+    the_reason_of_a_key_is_that_of_its_first_unfinished_item,
     an_expired_hand_out_is_no_reason,
-    a_sync_key_says_so_too,
-    a_reason_is_what_a_claim_does,
+    a_sync_key_has_a_reason_too,
+    a_reason_agrees_with_the_next_claim,
 ];
 
 fn id(id: &str) -> ItemId {
@@ -31,8 +31,8 @@ async fn item(queue: &QueueHandle, item: &str) -> Why {
     queue.why_item(id(item)).await.unwrap().expect("it is known")
 }
 
-async fn reason(queue: &QueueHandle, of: &str) -> WhyReason {
-    item(queue, of).await.reason
+async fn reason(queue: &QueueHandle, item_id: &str) -> WhyReason {
+    item(queue, item_id).await.reason
 }
 
 async fn key(queue: &QueueHandle, key: &str) -> Why {
@@ -43,7 +43,7 @@ fn fail(error: &str, retry_in: i64, give_up: bool) -> Act {
     Act::Fail { error: error.to_owned(), item: None, retry_in: Some(Span(retry_in)), give_up }
 }
 
-async fn an_item_says_who_runs_it_and_what_became_of_it(world: World) {
+async fn the_reason_of_an_item_names_its_worker_or_its_outcome(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     assert_eq!(queue.why_item(id("never")).await.unwrap(), None);
     put(&queue, "ana", &["a", "b", "c"]).await;
@@ -69,7 +69,7 @@ async fn an_item_says_who_runs_it_and_what_became_of_it(world: World) {
     assert_eq!(reason(&queue, "c").await, WhyReason::Cancelled { at: START + Span(10) });
 }
 
-async fn what_is_delayed_or_waits_for_a_retry_says_until_when(world: World) {
+async fn the_reason_of_a_delayed_or_retried_item_has_its_due_time(world: World) {
     for kind in [Kind::Inbox, Kind::Lane, Kind::Sync] {
         let name = format!("{kind:?}");
         let policy = Policy { window: Span::ZERO, ..Policy::of(kind) };
@@ -97,34 +97,34 @@ async fn a_paused_queue_is_the_reason(world: World) {
     put(&queue, "luis", &["3"]).await;
     let other = world.instance().await;
     other.queue("mensajes").await.unwrap().pause().await.unwrap();
-    assert!(item(&queue, "1").await.running, "what is in process goes on");
+    assert!(item(&queue, "1").await.running, "an item in process keeps running");
     assert_eq!(reason(&queue, "3").await, WhyReason::Paused);
     assert_eq!(key(&queue, "luis").await.reason, WhyReason::Paused);
     ack(&queue, &got).await;
-    assert_eq!(reason(&queue, "2").await.code(), "processed", "a finished item is finished, paused or not");
+    assert_eq!(reason(&queue, "2").await.code(), "processed", "a finished item stays processed in a paused queue");
     assert_eq!(key(&queue, "nadie").await.reason, WhyReason::Empty);
 }
 
-async fn an_open_window_is_the_reason_for_all_that_wait_for_it(world: World) {
+async fn an_open_window_is_the_reason_for_every_item_in_it(world: World) {
     let queue = world.queue(Policy { batch_max: 3, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1"]).await;
     world.pass(1_000);
     put(&queue, "ana", &["2"]).await;
     let until = START + Span(4_000);
     assert_eq!(reason(&queue, "1").await, WhyReason::WindowOpen { until });
-    assert_eq!(reason(&queue, "2").await, WhyReason::WindowOpen { until }, "it goes with the first");
+    assert_eq!(reason(&queue, "2").await, WhyReason::WindowOpen { until }, "item 2 is in the group of item 1");
     assert_eq!(key(&queue, "ana").await.reason, WhyReason::WindowOpen { until });
     world.pass(500);
     queue.typing(Key::new("ana").unwrap()).await.unwrap();
     assert_eq!(reason(&queue, "1").await, WhyReason::WindowOpen { until: START + Span(4_500) });
     put(&queue, "ana", &["3", "4"]).await;
-    for of in ["1", "2", "3"] {
-        assert_eq!(reason(&queue, of).await, WhyReason::Ready, "the batch is full");
+    for item in ["1", "2", "3"] {
+        assert_eq!(reason(&queue, item).await, WhyReason::Ready, "the batch is full");
     }
-    assert_eq!(reason(&queue, "4").await, WhyReason::BehindHead { id: id("1") }, "it does not fit in");
+    assert_eq!(reason(&queue, "4").await, WhyReason::BehindHead { id: id("1") }, "item 4 is beyond the batch");
 }
 
-async fn what_stands_behind_another_says_behind_which(world: World) {
+async fn the_reason_of_an_item_behind_another_names_that_item(world: World) {
     let queue = world.queue(strict()).await;
     put(&queue, "ana", &["1", "2"]).await;
     for n in 3..30 {
@@ -132,7 +132,11 @@ async fn what_stands_behind_another_says_behind_which(world: World) {
     }
     assert_eq!(reason(&queue, "1").await, WhyReason::Ready);
     assert_eq!(reason(&queue, "2").await, WhyReason::BehindHead { id: id("1") });
-    assert_eq!(reason(&queue, "29").await, WhyReason::BehindHead { id: id("1") }, "however far behind");
+    assert_eq!(
+        reason(&queue, "29").await,
+        WhyReason::BehindHead { id: id("1") },
+        "the head is named however far back the item is"
+    );
     let got = take_one(&queue).await;
     let behind = WhyReason::BehindInFlight {
         id: id("1"),
@@ -157,7 +161,7 @@ async fn a_held_lane_names_the_item_that_holds_it(world: World) {
     assert_eq!(key(&queue, "ana").await.reason, WhyReason::LaneHeld { id: id("1") });
 }
 
-async fn a_key_speaks_for_its_first_unfinished_item(world: World) {
+async fn the_reason_of_a_key_is_that_of_its_first_unfinished_item(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     assert_eq!(key(&queue, "ana").await.reason, WhyReason::Empty);
     queue.enqueue(vec![Draft { delay: Span(500), ..draft("ana", "1") }]).await.unwrap();
@@ -166,7 +170,7 @@ async fn a_key_speaks_for_its_first_unfinished_item(world: World) {
     assert_eq!((why.reason.code(), why.item), ("delayed", Some(id("1"))));
     let got = take_one(&queue).await;
     let why = key(&queue, "ana").await;
-    assert_eq!((why.running, why.item), (true, Some(id("2"))), "what runs comes first");
+    assert_eq!((why.running, why.item), (true, Some(id("2"))), "a running item comes first");
     ack(&queue, &got).await;
     queue.cancel(id("1")).await.unwrap().unwrap();
     assert_eq!(key(&queue, "ana").await.reason, WhyReason::Empty);
@@ -180,30 +184,30 @@ async fn an_expired_hand_out_is_no_reason(world: World) {
         put(&queue, "ana", &["x"]).await;
         take_one(&queue).await;
         world.pass(1_000);
-        assert_eq!(reason(&queue, "x").await, WhyReason::Ready, "{kind:?}: whoever asks now gets it");
+        assert_eq!(reason(&queue, "x").await, WhyReason::Ready, "{kind:?}: a claim at this instant gets the item");
         take_one(&queue).await;
         world.pass(1_000);
         let exhausted = WhyReason::Exhausted { error: Some("not settled in time".to_owned()) };
-        assert_eq!(reason(&queue, "x").await, exhausted, "{kind:?}: that was the last attempt");
+        assert_eq!(reason(&queue, "x").await, exhausted, "{kind:?}: the expired delivery was the last attempt");
         assert_eq!(take(&queue, 1).await, []);
-        assert_eq!(reason(&queue, "x").await, exhausted, "{kind:?}: and so it is");
+        assert_eq!(reason(&queue, "x").await, exhausted, "{kind:?}: the sweep stores the same state");
     }
 }
 
-async fn a_sync_key_says_so_too(world: World) {
+async fn a_sync_key_has_a_reason_too(world: World) {
     let queue = world.queue(Policy::of(Kind::Sync)).await;
     put(&queue, "ana", &["x"]).await;
     let got = take_one(&queue).await;
     put(&queue, "ana", &["y"]).await;
-    assert!(key(&queue, "ana").await.running, "a newer change waits, and the older one is under way");
+    assert!(key(&queue, "ana").await.running, "a newer change waits while the older one is in process");
     ack(&queue, &got).await;
     assert_eq!(key(&queue, "ana").await.reason, WhyReason::Ready);
     settle(&queue, take_one(&queue).await.handed, fail("ni hablar", 0, true)).await;
     assert_eq!(key(&queue, "ana").await.reason, WhyReason::Exhausted { error: Some("ni hablar".to_owned()) });
 }
 
-/// What is said to be ready is handed out, and nothing else is.
-async fn a_reason_is_what_a_claim_does(world: World) {
+/// An item whose reason is `Ready` is handed out by a claim, and no other item is.
+async fn a_reason_agrees_with_the_next_claim(world: World) {
     let queue = world.queue(Policy { batch_max: 2, max_attempts: 9, ..Policy::of(Kind::Lane) }).await;
     for round in 0_i64..40 {
         let (key, item) = (format!("k{}", round % 4), format!("{round}"));

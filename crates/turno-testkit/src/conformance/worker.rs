@@ -1,7 +1,7 @@
-//! Workers on a real database: what becomes of a handler's outcome, of its claim, and of a worker that stops.
+//! Workers: how a handler's result is settled, how its claim is renewed or lost, and how a worker stops.
 //!
-//! Handlers report through channels, and the cases wait for the reports, with a bound: time moves only when a
-//! case moves it, so what must happen happens without any passing, and what must not has no reason to.
+//! Handlers report through channels, and the cases wait for the reports up to a limit. The clock moves only when
+//! a case moves it. So an expected event needs no time to pass, and an unwanted one has no cause.
 
 mod groups;
 mod holding;
@@ -19,7 +19,7 @@ use turno::core::time::Span;
 use turno::store::ItemRecord;
 use turno::{Job, QueueHandle};
 
-/// The cases of this folder.
+/// Returns the cases of this folder.
 pub(super) fn cases() -> Vec<Case> {
     [results::cases(), groups::cases(), holding::cases(), stopping::cases(), waking::cases()]
         .into_iter()
@@ -27,10 +27,10 @@ pub(super) fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// The longest that anything may take that needs no time to pass: a signal that never comes must fail.
+/// The limit for events that need no time to pass: a signal that never comes fails the case.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What the drafts of the cases carry.
+/// The payload of the drafts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 struct Message {
     de: String,
@@ -41,12 +41,12 @@ fn inbox() -> Policy {
     Policy::of(Kind::Inbox)
 }
 
-/// A lane that groups whatever is there, without a window, and lets beats stretch a claim.
+/// Returns a lane policy without a window and without a hold limit: a group takes every waiting item.
 fn eager() -> Policy {
     Policy { window: Span::ZERO, max_hold: None, ..Policy::of(Kind::Lane) }
 }
 
-/// Reports of handlers.
+/// A channel on which handlers report.
 struct Reports<T> {
     sender: UnboundedSender<T>,
     receiver: UnboundedReceiver<T>,
@@ -58,10 +58,10 @@ impl<T> Reports<T> {
         Reports { sender, receiver }
     }
 
-    /// The next report, with a bound.
+    /// Returns the next report, or panics after the limit.
     async fn next(&mut self) -> T {
         let next = tokio::time::timeout(LIMIT, self.receiver.recv()).await;
-        next.expect("a handler reports in time").expect("there is a sender")
+        next.expect("a handler reports in time").expect("the sender is alive")
     }
 
     fn none(&mut self) -> bool {
@@ -69,7 +69,7 @@ impl<T> Reports<T> {
     }
 }
 
-/// Says so when it is dropped.
+/// Sends "dropped" when it is dropped.
 struct Dropped(UnboundedSender<&'static str>);
 
 impl Drop for Dropped {
@@ -78,7 +78,7 @@ impl Drop for Dropped {
     }
 }
 
-/// Waits, with a bound, until `check` is true.
+/// Waits until `check` is true, or panics after the limit.
 async fn until<R: Future<Output = bool>>(what: &str, check: impl Fn() -> R) {
     let looking = async {
         while !check().await {
@@ -88,7 +88,7 @@ async fn until<R: Future<Output = bool>>(what: &str, check: impl Fn() -> R) {
     assert!(tokio::time::timeout(LIMIT, looking).await.is_ok(), "in time: {what}");
 }
 
-/// Waits for `future`, with a bound.
+/// Waits for `future`, or panics after the limit.
 async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LIMIT, future).await {
         Ok(answer) => answer,

@@ -1,4 +1,4 @@
-//! A fresh database with an engine on it, and short ways to say what people and workers do.
+//! A fresh database with an engine on it, and short helpers for the actions of people and workers.
 
 use crate::postgres::Cluster;
 use std::path::PathBuf;
@@ -12,31 +12,31 @@ use turno::core::time::{Span, Time};
 use turno::store::Effect;
 use turno::{Draft, Got, LeaseAnswer, Options, QueueHandle, Settled, Settlement, Turno};
 
-/// When every world begins: not a round number, so that a truncated time shows.
+/// The time at which every world begins. It is not a round number, so that a truncated time fails a test.
 pub const START: Time = Time(1_763_190_123_456);
 
 /// A kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// Embedded, one file.
+    /// SQLite: embedded, one file.
     Sqlite,
-    /// A database of the run's private server.
+    /// PostgreSQL: a database on the test run's private server.
     Postgres,
 }
 
-/// A fresh database, an engine on it and a manual time.
+/// A fresh database, an engine on it and a manual clock.
 pub struct World {
     /// The engine.
     pub turno: Turno,
-    /// Moves the time of every instance.
+    /// The clock of every instance.
     pub time: Arc<Manual>,
     url: String,
     backend: Backend,
-    /// After the engine, so that the files go when nobody has them open.
+    /// Declared after the engine, so that the engine closes its files before they are removed.
     _directory: Option<Directory>,
 }
 
-/// A directory that goes at the end.
+/// A directory that is removed on drop.
 pub(super) struct Directory(PathBuf);
 
 impl Drop for Directory {
@@ -45,7 +45,7 @@ impl Drop for Directory {
     }
 }
 
-/// A database of this kind in which nothing is yet, and where its files are.
+/// Creates an empty database of this kind. Returns its URL and, on SQLite, its directory.
 pub(super) async fn fresh_url(backend: Backend) -> (String, Option<Directory>) {
     match backend {
         Backend::Sqlite => {
@@ -57,7 +57,7 @@ pub(super) async fn fresh_url(backend: Backend) -> (String, Option<Directory>) {
 }
 
 impl World {
-    /// A fresh world on a kind of database.
+    /// Creates a fresh world on this kind of database.
     pub async fn on(backend: Backend) -> World {
         let (url, directory) = fresh_url(backend).await;
         let time = Manual::starting_at(START);
@@ -65,82 +65,82 @@ impl World {
         World { turno, time, url, backend, _directory: directory }
     }
 
-    /// Another instance on the same database, with a guarded clock of its own.
+    /// Opens another instance on the same database, with its own guarded clock.
     pub async fn instance(&self) -> Turno {
         open(&self.url, &self.time).await
     }
 
-    /// Another instance on the same database, which also announces what expires.
+    /// Opens another instance on the same database that also announces expiries.
     pub async fn announcing(&self) -> Turno {
         let clock = Arc::new(Clock::manual(self.time.clone()));
         let options = Options { clock, ..Options::default() };
         Turno::open_with(&self.url, options).await.expect("the database opens")
     }
 
-    /// Another instance whose tasks' lines have an effect of the application's own.
+    /// Opens another instance that applies task lines with this effect.
     pub async fn instance_with(&self, effect: Arc<dyn Effect>) -> Turno {
         let clock = Arc::new(Clock::manual(self.time.clone()));
         let options = Options { clock, sweep: false, effect: Some(effect), ..Options::default() };
         Turno::open_with(&self.url, options).await.expect("the database opens")
     }
 
-    /// Closes the engine and opens the database anew, as after a restart.
+    /// Opens the database again and closes the old engine, as after a restart.
     pub async fn reopen(&mut self) {
         self.turno = self.instance().await;
     }
 
-    /// On which kind of database it is, for cases that need a second, empty one.
+    /// Returns the kind of database, for cases that need a second, empty one.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// Where the database is.
+    /// Returns the URL of the database.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Lets time pass.
+    /// Moves the clock forward.
     pub fn pass(&self, ms: i64) {
         self.time.advance(Span(ms));
     }
 
-    /// A lease command under the default policy.
+    /// Runs a lease command under the default policy.
     pub async fn lease(&self, who: &str, action: Action) -> LeaseAnswer {
         lease(&self.turno, who, action).await
     }
 
-    /// Claims the resource of all lease cases.
+    /// Claims the resource that all lease cases use.
     pub async fn claim(&self, who: &str) -> Result<Fence, Refused> {
         claim(&self.turno, who).await
     }
 
-    /// A queue with this policy.
+    /// Creates a queue with this policy.
     pub async fn queue(&self, policy: Policy) -> QueueHandle {
         self.turno.put_queue(queue_name(), policy).await.expect("the policy is good")
     }
 }
 
-/// The one queue of most cases.
+/// The queue that most cases use.
 pub(super) fn queue_name() -> QueueName {
     QueueName::new("mensajes").expect("valid")
 }
 
-/// The one resource of most cases.
+/// The resource that most cases use.
 pub fn resource() -> Resource {
     Resource::new("expediente:7 / año").expect("valid")
 }
 
-/// Somebody, with a name that differs from the id.
+/// Returns a holder whose display name differs from the user id.
 pub fn holder(who: &str) -> Holder {
     Holder { user: UserId::new(who).expect("valid"), name: format!("«{who}»"), instance: None }
 }
 
-/// A lease command of somebody on [`resource`].
+/// Returns a lease command on [`resource`] under the default policy.
 pub(super) fn command(who: &str, action: Action) -> Command {
     Command { resource: resource(), who: holder(who), via: None, policy: LeasePolicy::default(), action }
 }
 
-/// Carries a lease command out.
+/// Runs a lease command.
 pub(super) async fn lease(turno: &Turno, who: &str, action: Action) -> LeaseAnswer {
     turno.lease(command(who, action)).await.expect("the store answers")
 }
@@ -150,24 +150,24 @@ pub(super) async fn claim(turno: &Turno, who: &str) -> Result<Fence, Refused> {
     let answer = lease(turno, who, Action::Claim { ttl: None, wait: false }).await;
     answer.answer.map(|outcome| {
         assert!(matches!(outcome, Outcome::Claimed { .. }));
-        answer.state.grant.expect("who claims holds").fence
+        answer.state.grant.expect("a successful claim returns a grant").fence
     })
 }
 
-/// An item with an id, a key and a payload that says both.
+/// Returns an item whose payload contains its id and key.
 pub(super) fn draft(key: &str, id: &str) -> Draft {
     let payload = format!("{{\"de\":\"{key}\",\"texto\":\"{id} ñ \\u0000\"}}");
     let id = Some(ItemId::new(id).expect("valid"));
     Draft { id, key: Some(Key::new(key).expect("valid")), action: None, payload: payload.into(), delay: Span::ZERO }
 }
 
-/// Enqueues items of a key.
+/// Enqueues items under a key.
 pub(super) async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Accepted> {
     let drafts = ids.iter().map(|id| draft(key, id)).collect();
     queue.enqueue(drafts).await.expect("accepted").into_iter().map(|(_, accepted)| accepted).collect()
 }
 
-/// Claims without waiting.
+/// Claims up to `max` deliveries without waiting.
 pub(super) async fn take(queue: &QueueHandle, max: u32) -> Vec<Got> {
     queue.claim("worker-1", max, Span::ZERO).await.expect("the store answers")
 }
@@ -179,7 +179,7 @@ pub(super) async fn take_one(queue: &QueueHandle) -> Got {
     got.remove(0)
 }
 
-/// The ids of a delivery.
+/// Returns the item ids of a delivery.
 pub(super) fn ids(got: &Got) -> Vec<&str> {
     got.items.iter().map(|item| item.id.as_str()).collect()
 }
@@ -205,12 +205,12 @@ async fn open(url: &str, time: &Arc<Manual>) -> Turno {
     Turno::open_with(url, options).await.expect("a fresh database opens")
 }
 
-/// A directory of this process's own under the system's temporary one.
+/// Creates an empty directory for this process under the system's temporary directory.
 fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let directory = std::env::temp_dir().join(format!("turno-test-{}-{number}", std::process::id()));
-    // A run that was killed may have had the same number.
+    // A killed run with the same process id may have left its directory.
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("the temporary directory is writable");
     directory

@@ -1,4 +1,4 @@
-//! People, tokens and the audit of the model, and what it forgets.
+//! The model's people, tokens, audit log and purges.
 
 use super::Rows;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,7 +9,7 @@ use turno::core::queue::Ended;
 use turno::core::time::Time;
 use turno::store::{AccessGroup, AccessRead, Answer, AuditQuery, Outcomes, Purge, StoreError, TokenFound, purge_entry};
 
-/// What is remembered about them.
+/// People, tokens, links and kept answers.
 #[derive(Default)]
 pub(super) struct Access {
     pub(super) epoch: Epoch,
@@ -25,7 +25,7 @@ impl Rows {
         self.access.audit.last().map_or_else(Head::default, |entry| Head { n: entry.n, hash: entry.hash })
     }
 
-    /// Writes down one thing that the store itself has done.
+    /// Adds an audit entry for an action of the store itself.
     pub(super) fn note(&mut self, now: Time, draft: Draft) {
         let entries = chain(&mut self.head(), now, vec![draft]);
         self.enter(entries);
@@ -102,7 +102,7 @@ impl Rows {
         }
     }
 
-    /// Forgets finished items, counts them and notes it.
+    /// Removes finished items, counts them and adds an audit entry.
     pub(super) fn forget(&mut self, queue: QueueId, before: Time, by: &Actor, seqs: Vec<Seq>, now: Time) {
         let Some(row) = self.queues.iter_mut().find(|row| row.id == queue) else {
             return;
@@ -184,7 +184,7 @@ impl Rows {
                 old.iter().for_each(|(_, hash)| drop(self.access.links.remove(hash)));
                 Ok(old.len() as u64)
             }
-            // The model does not remember deliveries.
+            // The model does not store deliveries of sync sources.
             Purge::Delivered { .. } => Ok(0),
             Purge::Answers { before } => {
                 let mut old: Vec<(Time, Once)> =
@@ -213,7 +213,7 @@ impl Access {
         found.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The first one wins, unless it has lapsed.
+    /// Keeps the first answer, unless it has expired.
     pub(super) fn keep_answer(&mut self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Answer {
         let kept = self.answers.entry(of).or_insert_with(|| (answer.clone(), at));
         if kept.1 < lapsed {
@@ -242,7 +242,7 @@ impl Access {
         self.epoch.0 += i64::from(changed.raises_epoch);
     }
 
-    /// With the sessions that they made, and those that these made.
+    /// Removes tokens together with the sessions they minted, recursively.
     fn remove_tokens(&mut self, dies: impl Fn(&Token) -> bool) {
         let mut dead: BTreeSet<String> =
             self.tokens.values().filter(|token| dies(token)).map(|token| token.id.clone()).collect();

@@ -1,4 +1,4 @@
-//! Leases of the model, and their past.
+//! The model's leases and their history.
 
 use super::Rows;
 use turno::core::id::{Resource, UserId};

@@ -1,4 +1,4 @@
-//! What people look at, from the maps.
+//! Reads of the model: lists, counts and overviews.
 
 use super::Rows;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ impl Rows {
         ItemRecord { now, body: body.clone(), item, done, errors, came_back: self.came_back(body.seq).to_vec() }
     }
 
-    /// Its state, whether or not anybody has taken back what expired.
+    /// Returns the state at the time of the record, whether or not a sweep has run.
     fn state_of(&self, record: &ItemRecord) -> ItemState {
         let queue = self.queues.iter().find(|queue| queue.id == record.body.queue);
         let now = queue.map_or_else(|| record.clone(), |queue| record.clone().lapsed(&queue.policy));

@@ -1,4 +1,4 @@
-//! The queue groups of the model: what is read for a decision, and how its changes are written.
+//! The model's queue groups: reads the rows for a decision and writes its changes.
 
 use super::Rows;
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ impl Rows {
         self.came_back.get(&seq).map_or(&[], Vec::as_slice)
     }
 
-    /// What is known of an id.
+    /// Returns what is stored about an item id.
     fn known(&self, (queue, id): &(QueueId, ItemId)) -> Option<Known> {
         let Some(body) = self.bodies.values().find(|body| body.queue == *queue && body.id == *id) else {
             let of = self.absorbed.get(&(*queue, id.clone()))?;
@@ -79,7 +79,7 @@ impl Rows {
         FrontItem { item: item.clone(), id: body.id.clone(), key: body.key.clone() }
     }
 
-    /// What was handed out before to the claim of the same request id.
+    /// Returns the items handed out before to a claim with the same request id.
     fn requested(&self, group: &ClaimGroup) -> Vec<Item> {
         let Some((instance, request)) = group.request() else {
             return Vec::new();
@@ -178,7 +178,7 @@ impl Rows {
         Outcomes::Manage { answer: managed.answer, expired: managed.expired }
     }
 
-    /// What is exhausted does not hold its lane any more, if that is the new policy.
+    /// Releases held lanes if the new policy does not hold lanes for exhausted items.
     pub(super) fn release(&mut self, name: &QueueName, policy: &Policy, by: &Actor, now: Time) {
         let Some(queue) = self.queues.iter().find(|queue| queue.name == *name && queue.policy.holds_exhausted()) else {
             return;

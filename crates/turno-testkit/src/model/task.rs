@@ -1,4 +1,4 @@
-//! Tasks and stock of the model.
+//! The model's tasks and stock.
 
 use super::Rows;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,7 +13,7 @@ use turno::store::{
     TaskRead, Tx, Value,
 };
 
-/// What is remembered about them.
+/// Tasks, their notes, and stock.
 #[derive(Default)]
 pub(super) struct Tasks {
     tasks: BTreeMap<TaskId, Task>,
@@ -56,7 +56,7 @@ impl Rows {
         Stock { sku: line.sku.clone(), quantity, serialized: all.len() as i64, serials }
     }
 
-    /// What is to be done about a line; the line itself if its effect is to happen.
+    /// Decides about a line. Returns the line if its effect is to be applied.
     pub(super) fn begin_line(&self, apply: &Apply, now: Time) -> Result<LineToApply, LineStep> {
         let task = self.work.tasks.get(&apply.task);
         let line = task.and_then(|task| task.lines.iter().find(|line| line.number == apply.number));
@@ -68,14 +68,14 @@ impl Rows {
                 fence: apply.fence,
                 now,
             }),
-            (Begin::Go, None) => unreachable!("only a line that is there can begin"),
+            (Begin::Go, None) => unreachable!("only an existing line can begin"),
             (Begin::Settled(outcome), _) => Err(LineStep::Settled(outcome)),
             (Begin::Over(finalized), _) => Err(LineStep::Over(finalized)),
             (Begin::Refused(refused), _) => Err(LineStep::Refused(refused)),
         }
     }
 
-    /// The built-in effect of a line.
+    /// Applies the built-in effect of a line: the stock ledger.
     pub(super) fn post(&mut self, line: &Line) -> Result<(), LineError> {
         let posting = post(line, &self.stock_for(line))?;
         let (quantity, serials) = self.work.stock.entry(posting.sku).or_default();
@@ -103,12 +103,12 @@ impl Rows {
         LineStep::Settled(outcome)
     }
 
-    pub(super) fn one_task(&self, id: TaskId) -> Option<Task> {
+    pub(super) fn find_task(&self, id: TaskId) -> Option<Task> {
         self.work.tasks.get(&id).cloned()
     }
 
     pub(super) fn look(&self, id: TaskId, now: Time) -> TaskPage {
-        TaskPage::of(now, 1, self.one_task(id).into_iter().collect(), vec![self.state(&id.resource())])
+        TaskPage::of(now, 1, self.find_task(id).into_iter().collect(), vec![self.state(&id.resource())])
     }
 
     pub(super) fn tasks(&self, query: &TaskQuery, now: Time) -> TaskPage {
@@ -135,7 +135,7 @@ impl Rows {
     }
 }
 
-/// The transaction of an application's effect: there is nothing in the model that understands SQL.
+/// The transaction given to an application's effect. It refuses every statement, because the model has no SQL.
 pub(super) struct NoSql;
 
 impl Tx for NoSql {

@@ -1,4 +1,4 @@
-//! Finds PostgreSQL's programs and runs them as somebody other than root, whom they refuse to serve.
+//! Finds PostgreSQL's programs and runs them as an unprivileged user, because they refuse to run as root.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ use super::{Error, USER};
 #[derive(Debug)]
 pub(super) struct Binaries(PathBuf);
 
-/// The user that root becomes: PostgreSQL's own if the package made one, otherwise nobody.
+/// The user that root switches to: PostgreSQL's own if the package created one, otherwise `nobody`.
 const UNPRIVILEGED: [&str; 2] = ["postgres", "nobody"];
 
 impl Binaries {
@@ -24,7 +24,7 @@ impl Binaries {
                 Error::new(format!("TURNO_PG_BIN={} has no `initdb` and `postgres`", directory.display()))
             });
         }
-        // Debian keeps several versions apart and none of them in PATH.
+        // Debian installs several versions side by side, none of them in PATH.
         let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let mut packaged: Vec<(u32, PathBuf)> = versions
             .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
@@ -42,7 +42,7 @@ impl Binaries {
             })
     }
 
-    /// Creates `directory` for the user the server will run as, and the database files in it.
+    /// Creates `directory` for the server's user and runs `initdb` in it.
     pub(super) fn initdb(&self, directory: &Path) -> Result<(), Error> {
         let owner = prepare(directory).map_err(|error| {
             Error::new(format!("failed to prepare {} for the database server: {error}", directory.display()))
@@ -52,7 +52,7 @@ impl Binaries {
             .arg("-D")
             .arg(directory.join("data"))
             .args(["-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"])
-            // Whatever `fsync` is later: a cluster that the machine's death loses is made anew.
+            // Independent of the `fsync` setting: a cluster lost in a machine crash is created again.
             .arg("--no-sync")
             .stdin(Stdio::null());
         let output = command.output().map_err(|error| Error::new(format!("failed to run initdb: {error}")))?;
@@ -62,7 +62,7 @@ impl Binaries {
         Err(Error::new(format!("initdb ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
     }
 
-    /// `pg_basebackup`, as the owner of `directory`, which is made.
+    /// Returns the command `pg_basebackup`, run as the owner of `directory`. Creates the directory.
     pub(super) fn copying(&self, directory: &Path) -> Result<Command, Error> {
         let owner = prepare(directory).map_err(|error| {
             Error::new(format!("failed to prepare {} for the database server: {error}", directory.display()))
@@ -70,7 +70,7 @@ impl Binaries {
         Ok(self.command("pg_basebackup", owner))
     }
 
-    /// `postgres`, as the owner of `directory`.
+    /// Returns the command `postgres`, run as the owner of `directory`.
     pub(super) fn postgres(&self, directory: &Path) -> Result<Command, Error> {
         let metadata = fs::metadata(directory)
             .map_err(|error| Error::new(format!("failed to look at {}: {error}", directory.display())))?;
@@ -79,7 +79,8 @@ impl Binaries {
 
     fn command(&self, program: &str, user: Option<(u32, u32)>) -> Command {
         let mut command = Command::new(self.0.join(program));
-        // The caller's working directory may be closed to that user, and PGPORT and the like would be obeyed.
+        // The server's user may lack access to the caller's working directory, and variables such as PGPORT would take
+        // effect.
         command.current_dir("/");
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("PG") || name.starts_with("LC_")) {
@@ -97,13 +98,13 @@ fn complete(directory: &Path) -> bool {
     ["initdb", "postgres"].iter().all(|program| directory.join(program).is_file())
 }
 
-/// Makes the directory and, for root, gives it away. Returns whom to become.
+/// Creates the directory and, for root, changes its owner. Returns the user and group to run as.
 fn prepare(directory: &Path) -> std::io::Result<Option<(u32, u32)>> {
     fs::create_dir_all(directory)?;
     fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
     let socket = directory.join("socket");
     fs::create_dir_all(&socket)?;
-    // The owner of what we have just made is who we are; std has no other safe way to ask.
+    // The owner of the new directory is the current user; std has no other safe way to ask.
     let owner = match fs::metadata(&socket)?.uid() {
         0 => unprivileged(),
         _ => None,
@@ -115,7 +116,7 @@ fn prepare(directory: &Path) -> std::io::Result<Option<(u32, u32)>> {
     Ok(owner)
 }
 
-/// Only root may become somebody else: a directory that is ours already needs no change.
+/// Returns the owner only for root: for any other user the directory already has the right owner.
 fn drop_to(uid: u32, gid: u32) -> Option<(u32, u32)> {
     let root = fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
     root.then_some((uid, gid))

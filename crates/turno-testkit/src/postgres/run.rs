@@ -1,13 +1,12 @@
 //! One server for all the test processes of a run.
 //!
-//! nextest gives every test a process of its own; a server each would cost a second per test. The run has an
-//! id (`NEXTEST_RUN_ID`), so the processes meet in a directory named after it: whoever locks the file in it
-//! first starts the server and writes down its port, the others wait for the lock and read the port. The
-//! server then belongs to the run: the watchdog ends it when the runner, the parent of all test processes,
-//! is gone.
+//! nextest starts a process per test, and a server per test would cost a second each. The run has an id
+//! (`NEXTEST_RUN_ID`), so the processes share a directory named after it. The process that first locks the file
+//! in it starts the server and writes its port; the others wait for the lock and read the port. The server then
+//! belongs to the run: the watchdog ends it when the runner, the parent of all test processes, has ended.
 //!
-//! Plain `cargo test` runs the tests of a binary as threads of one process and has no run id. There the
-//! process is the run: its server is kept in a static and ended by the watchdog when the process exits.
+//! Plain `cargo test` runs the tests of a binary as threads of one process and sets no run id. There the server
+//! is kept in a static, and the watchdog ends it when the process exits.
 
 use std::env;
 use std::fs::{self, File};
@@ -23,19 +22,19 @@ pub(super) fn join() -> Result<Cluster, Error> {
     }
 }
 
-/// `runner` is the process whose end is the end of the run.
+/// Joins the run of `runner`, the process whose end is the end of the run.
 pub(super) fn join_run(directory: &Path, runner: u32) -> Result<Cluster, Error> {
     let meeting = |error| Error::new(format!("failed to meet the other tests in {}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(meeting)?;
     let lock = File::create(directory.join("lock")).map_err(meeting)?;
-    // Released by the kernel when `lock` is closed, also if this process dies: the next in line takes over.
+    // The kernel releases the lock when `lock` is closed, also if this process dies. The next process then takes over.
     lock.lock().map_err(meeting)?;
     let port_file = directory.join("port");
     if let Ok(port) = fs::read_to_string(&port_file) {
         let port = port.parse().map_err(|_| Error::new(format!("{} is not a port", port_file.display())))?;
         return Ok(Cluster { port, directory: directory.into(), owned: None });
     }
-    // A place of its own for each attempt, since one may have been cut short by a runner's timeout.
+    // Each attempt gets its own directory, because a runner's timeout may have cut off an earlier one.
     let attempt = directory.join(super::unique());
     let mut cluster = Cluster::start_in(attempt, Settings::tests())?;
     cluster.owned().watchdog.outlive(runner, directory)?;

@@ -1,8 +1,7 @@
-//! The server's processes: starting, killing, stopping, and knowing when each is over.
+//! The server's processes: start, kill, stop, and wait for their end.
 //!
-//! Readiness and endings of another process can only be polled: every wait here looks each 5 ms, returns as
-//! soon as it sees what it waits for, and has a deadline that names what did not happen. Nothing sleeps for
-//! a fixed time in the hope that it suffices.
+//! The readiness and the end of another process can only be polled. Every wait polls each 5 ms, returns at once
+//! when its condition is true, and has a deadline whose error names the condition. No wait sleeps for a fixed time.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
@@ -16,13 +15,13 @@ use super::binaries::Binaries;
 use super::watchdog::Watchdog;
 use super::{Error, Settings};
 
-/// Generous: a loaded machine with recovery to do. Nobody waits for it unless something is broken.
+/// Generous enough for a loaded machine that has to recover. Only a defect makes a wait last this long.
 const DEADLINE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(5);
-/// Below the range from which the kernel takes ports for outgoing connections: a killed server's port must
-/// still be free when it comes back.
+/// Below the kernel's range for outgoing connections, because the port of a killed server must still be free when
+/// the server restarts.
 const PORTS: std::ops::Range<u16> = 15_000..30_000;
-/// Somebody may take the port between our look and the server's; more often than this is another problem.
+/// Another process may take the port between our check and the server's bind. More tries would hide another problem.
 const PORT_TRIES: u32 = 8;
 
 #[derive(Debug)]
@@ -45,7 +44,7 @@ impl Server {
         Server::start_copy(binaries, directory, settings, watchdog)
     }
 
-    /// Starts a server on files that are there already.
+    /// Starts a server on an existing data directory.
     pub(super) fn start_copy(
         binaries: Binaries,
         directory: &Path,
@@ -81,7 +80,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(unreadable)?)
             .stderr(log)
-            // Ctrl-c in a terminal is for the tests; the server then ends by our hand.
+            // Ctrl-c in a terminal goes to the tests, which then stop the server.
             .process_group(0)
             .spawn()
             .map_err(|error| Error::new(format!("failed to run postgres: {error}")))?;
@@ -90,11 +89,11 @@ impl Server {
         self.wait_until_ready()
     }
 
-    /// SIGKILL for the postmaster and all its children.
+    /// Kills the postmaster and all its children with SIGKILL.
     ///
-    /// Left alone, a backend in the middle of a statement notices only later that its postmaster is dead, and
-    /// could still commit. The postmaster is frozen before its children are listed, so that none is born
-    /// meanwhile.
+    /// A backend in the middle of a statement notices the death of its postmaster late and could still commit, so
+    /// the children are killed too. The postmaster is frozen before its children are listed, so that it starts no
+    /// new ones.
     pub(super) fn kill(&mut self) -> Result<(), Error> {
         let Some(mut postmaster) = self.process.take() else {
             return Ok(());
@@ -109,7 +108,7 @@ impl Server {
         until("the end of the server's processes", || Ok(!children.iter().any(|child| is_alive(*child))))
     }
 
-    /// SIGINT: PostgreSQL's "fast" shutdown.
+    /// Stops the server with SIGINT, PostgreSQL's "fast" shutdown.
     pub(super) fn stop(&mut self) -> Result<(), Error> {
         let Some(mut postmaster) = self.process.take() else {
             return Ok(());
@@ -125,7 +124,7 @@ impl Server {
         ended
     }
 
-    /// The postmaster writes its state into its lock file, as the eighth line; `pg_ctl` waits for the same.
+    /// Waits until the eighth line of the postmaster's lock file says "ready", as `pg_ctl` does.
     fn wait_until_ready(&mut self) -> Result<(), Error> {
         let lock_file = self.data().join("postmaster.pid");
         let Some(process) = &mut self.process else {
@@ -138,7 +137,7 @@ impl Server {
             }
             let state = fs::read_to_string(&lock_file).unwrap_or_default();
             let mut lines = state.lines();
-            // The first line is the process id: after a kill, the file of the dead server is still there.
+            // The first line is the process id. After a kill, the file of the dead server still exists.
             Ok(lines.next() == Some(&pid) && lines.nth(6).is_some_and(|line| line.trim_end() == "ready"))
         });
         outcome.map_err(|error| Error::new(format!("{error}; its log ends with:\n{}", tail(&self.log()))))
@@ -186,7 +185,7 @@ pub(super) fn until(what: &str, mut happened: impl FnMut() -> Result<bool, Error
     Ok(())
 }
 
-/// Different processes start looking at different places, so that they seldom want the same port.
+/// Finds a free port. Each process starts at a different port, so that two processes rarely want the same one.
 fn free_port(attempt: u32) -> Result<u16, Error> {
     let spread = std::process::id().wrapping_mul(7919).wrapping_add(attempt.wrapping_mul(101));
     let first = usize::try_from(spread).unwrap_or_default() % PORTS.len();
@@ -199,33 +198,34 @@ fn free_port(attempt: u32) -> Result<u16, Error> {
         .ok_or_else(|| Error::new(format!("no free port between {} and {}", PORTS.start, PORTS.end)))
 }
 
-/// Through the shell's own `kill`: std can only send SIGKILL, and only to a child.
+/// Sends a signal with the shell's `kill`, because std can only send SIGKILL, and only to a child.
 pub(super) fn signal(name: &str, pid: u32) {
     let command = format!("kill -{name} {pid}");
-    // Failure means that the process is gone, which is what every caller then waits for.
+    // A failure means that the process has ended, and every caller waits for that.
     let _ = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).status();
 }
 
-/// Without `/proc` the list is empty; a restart is then held up by PostgreSQL itself, which refuses to start
-/// while a process of its predecessor is attached to the shared memory.
+/// Lists the children of a process. Without `/proc` the list is empty; then PostgreSQL itself refuses to start while
+/// a process of the old server is attached to the shared memory.
 fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| stat(*pid).is_some_and(|(_, its_parent)| its_parent == parent)).collect()
 }
 
-/// The server's processes whose title contains `word`.
+/// Lists the children of a process whose title contains `word`.
 pub(super) fn children_named(parent: u32, word: &str) -> Vec<u32> {
     let title = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     children_of(parent).into_iter().filter(|pid| title(pid).contains(word)).collect()
 }
 
 pub(super) fn is_alive(pid: u32) -> bool {
-    // A zombie can do no harm; whether anybody reaps it is the init process's affair.
+    // A zombie counts as ended: it does nothing, and the init process reaps it.
     stat(pid).is_some_and(|(state, _)| state != 'Z')
 }
 
-/// State and parent of a process. The command's name, in parentheses before them, may contain anything.
+/// Returns the state and the parent of a process. Parses after the last parenthesis, because the command name may
+/// contain any character.
 fn stat(pid: u32) -> Option<(char, u32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;

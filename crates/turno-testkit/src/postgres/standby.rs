@@ -1,4 +1,4 @@
-//! A standby of a cluster: streaming replication, and the promotion that a failover ends with.
+//! A standby of a cluster: streaming replication and promotion.
 
 use super::binaries::Binaries;
 use super::server::{self, Server};
@@ -7,11 +7,10 @@ use super::{Cluster, Error, Owned, Settings, unique};
 use std::process::Command;
 
 impl Cluster {
-    /// Makes a standby of this server and starts it. It follows by streaming until the primary ends, or until it is
-    /// promoted.
+    /// Creates a standby of this server and starts it. It replicates until the primary ends or until it is promoted.
     ///
     /// # Errors
-    /// When the copy cannot be made, or the standby does not become ready in a minute.
+    /// If the copy fails, or if the standby is not ready within a minute.
     pub fn standby(&self, name: &str, settings: Settings) -> Result<Cluster, Error> {
         let directory = std::env::temp_dir().join(format!("turno-pg-{name}-{}", unique()));
         let binaries = Binaries::find()?;
@@ -21,26 +20,26 @@ impl Cluster {
         Ok(Cluster { port: server.port(), directory, owned: Some(Owned { server, watchdog }) })
     }
 
-    /// Makes this standby a primary, and waits until it accepts writes.
+    /// Promotes this standby to a primary and waits until it accepts writes.
     ///
     /// # Errors
-    /// When it does not in a minute.
+    /// If it does not accept writes within a minute.
     pub fn promote(&mut self) -> Result<(), Error> {
         self.owned().server.promote()?;
         let url = self.url("postgres");
         server::until("the promoted server to accept writes", || Ok(accepts_writes(&url)))
     }
 
-    /// Stops what this primary sends to its standbys, without ending it: what is committed from here on is lost by a
-    /// failover. The frozen processes end with the server.
+    /// Freezes the replication of this primary while it keeps running: a failover loses every later commit. The frozen
+    /// processes end with the server.
     ///
     /// # Errors
-    /// When nothing is sending.
+    /// If no process is replicating.
     pub fn freeze_replication(&mut self) -> Result<(), Error> {
         self.owned().server.freeze_senders()
     }
 
-    /// A URL that leads to whichever of the servers accepts writes.
+    /// Returns a URL for both servers that connects to the one that accepts writes.
     #[must_use]
     pub fn url_of_either(&self, other: &Cluster, database: &str) -> String {
         let [here, there] = [self.port, other.port].map(|port| format!("127.0.0.1:{port}"));
@@ -49,7 +48,7 @@ impl Cluster {
 }
 
 impl Binaries {
-    /// Copies a running server into `directory`, as its standby of this name.
+    /// Copies a running server into `directory`, as the standby `name`.
     pub(super) fn base_backup(&self, directory: &std::path::Path, port: u16, name: &str) -> Result<(), Error> {
         let mut command = self.copying(directory)?;
         let connection = format!("host=127.0.0.1 port={port} user={} application_name={name}", super::USER);
@@ -58,7 +57,7 @@ impl Binaries {
     }
 }
 
-/// On a thread of its own, since a runtime refuses to block inside another one.
+/// Runs on its own thread, because a runtime refuses to block inside another one.
 fn accepts_writes(url: &str) -> bool {
     let ask = async {
         let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.ok()?;
@@ -85,7 +84,7 @@ fn run(mut command: Command, name: &str) -> Result<(), Error> {
 }
 
 impl Server {
-    /// SIGUSR1 with a file of this name is what `pg_ctl promote` sends.
+    /// Promotes the server as `pg_ctl promote` does: a signal file, then SIGUSR1.
     pub(super) fn promote(&mut self) -> Result<(), Error> {
         let written = |error| Error::new(format!("failed to ask for the promotion: {error}"));
         std::fs::write(self.data().join("promote"), "").map_err(written)?;

@@ -1,4 +1,4 @@
-//! The private server itself: it starts, keeps what was committed, and goes when its owner is gone.
+//! The private server: it starts, keeps committed data, and ends with its owner.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::{Cluster, Settings, run};
 
 async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-    // It ends with an error when the server is killed, which is the point of some tests.
+    // The connection ends with an error when the server is killed, as some tests intend.
     tokio::spawn(connection);
     client
 }
@@ -30,13 +30,13 @@ async fn databases_of_one_server_are_separate() {
 }
 
 #[tokio::test]
-async fn a_database_can_be_made_from_inside_a_runtime_without_awaiting() {
+async fn a_database_can_be_created_inside_a_runtime_without_awaiting() {
     let url = Cluster::for_tests().fresh_database_blocking();
     assert_eq!(count(&connect(&url).await, "pg_class where relname = 'only_left'").await, 0);
 }
 
 #[tokio::test]
-async fn a_killed_server_comes_back_with_what_was_committed_and_nothing_else() {
+async fn a_restarted_server_has_exactly_the_committed_data() {
     let mut cluster = Cluster::start().unwrap();
     let url = cluster.fresh_database().await;
     let (committed, open) = (connect(&url).await, connect(&url).await);
@@ -54,7 +54,7 @@ async fn a_killed_server_comes_back_with_what_was_committed_and_nothing_else() {
     assert_eq!(count(&connect(&url).await, "kept").await, 2);
 }
 
-/// A kill that let a busy backend go on would make every crash test a check that cannot fail.
+/// If a kill let a busy backend go on, no crash test could fail.
 #[tokio::test]
 async fn a_kill_ends_a_backend_in_the_middle_of_a_statement() {
     let mut cluster = Cluster::start().unwrap();
@@ -80,7 +80,7 @@ async fn settings_reach_the_server() {
 }
 
 #[test]
-fn dropping_a_cluster_leaves_nothing_behind() {
+fn dropping_a_cluster_stops_its_server_and_removes_its_directory() {
     let cluster = Cluster::start().unwrap();
     let (directory, port) = (cluster.directory().to_owned(), cluster.port);
     assert!(directory.join("data/PG_VERSION").exists());
@@ -89,7 +89,7 @@ fn dropping_a_cluster_leaves_nothing_behind() {
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
 }
 
-/// The negative case of the above, and the life of a shared server: nobody drops it, the runner just ends.
+/// The opposite case: a shared server is not dropped, and the runner just ends.
 #[test]
 fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     let directory = std::env::temp_dir().join(format!("turno-pg-run-{}", super::unique()));
@@ -100,7 +100,7 @@ fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     assert_eq!(second.port, first.port);
     assert!(second.owned.is_none());
 
-    // What the end of the first process does, without its `Drop`: the pipe to the watchdog closes.
+    // The end of the first process without its `Drop`: the pipe to the watchdog closes.
     drop(first.owned().watchdog.orders.take());
     let mut postmaster = first.owned().server.process.take().unwrap();
     std::mem::forget(first);
@@ -115,7 +115,7 @@ fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
 }
 
 #[tokio::test]
-async fn a_standby_follows_and_is_promoted_without_what_was_frozen() {
+async fn a_promoted_standby_lacks_the_commits_after_the_freeze() {
     let mut primary = Cluster::start().unwrap();
     let mut standby = primary.standby("second", Settings::tests()).unwrap();
     let first = connect(&primary.url("postgres")).await;

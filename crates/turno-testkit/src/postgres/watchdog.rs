@@ -1,13 +1,13 @@
-//! Ends the server and removes its directory when nobody is left who would.
+//! Ends the server and removes its directory when the owning process is gone.
 //!
-//! A test may panic, be killed by its runner for lateness, or by a person with ctrl-c: `Drop` is no
-//! promise. `PR_SET_PDEATHSIG` would be, but it fires when the *thread* that started the server ends, and
-//! test harnesses end threads all the time; it also needs unsafe code. So a small shell script holds the
-//! reading end of a pipe whose only writing end is in this process: the kernel closes it however the
-//! process ends, the script reads end-of-file and cleans up. No polling, no process id that might be reused.
+//! A test may panic, be killed by its runner's timeout, or by ctrl-c, so `Drop` may not run. `PR_SET_PDEATHSIG` is no
+//! solution: it fires when the *thread* that started the server ends, test harnesses end threads all the time, and it
+//! needs unsafe code. So a small shell script holds the reading end of a pipe whose only writing end is in this
+//! process. The kernel closes the pipe however the process ends; the script reads end-of-file and cleans up. That
+//! needs no polling and no process id, which might be reused.
 //!
-//! A server shared by the processes of a run must outlive the one that started it: then the script is told
-//! the runner's process id (`outlive`), and after end-of-file polls once a second until the runner is gone.
+//! A server shared by the processes of a run must outlive the process that started it. Then the script gets the
+//! runner's process id (`outlive`), and after end-of-file it polls once a second until the runner has ended.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -16,7 +16,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use super::Error;
 
-/// SIGQUIT makes the postmaster end its children before itself. SIGKILL follows for one that is stuck.
+/// SIGQUIT makes the postmaster end its children before itself. SIGKILL follows if the postmaster is stuck.
 const SCRIPT: &str = r#"
 directory=$1 server= runner=
 while read -r word value; do
@@ -41,7 +41,7 @@ rm -rf "$directory"
 #[derive(Debug)]
 pub(super) struct Watchdog {
     child: Child,
-    /// Closing it is the signal; `None` after that.
+    /// The pipe. Closing it is the signal; it is `None` afterwards.
     pub(super) orders: Option<ChildStdin>,
 }
 
@@ -51,10 +51,10 @@ impl Watchdog {
             .args(["-c", SCRIPT, "turno-pg-watchdog"])
             .arg(directory)
             .stdin(Stdio::piped())
-            // A runner takes a test for unfinished while anybody holds its output.
+            // A runner considers a test unfinished while any process holds its output.
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Out of the group that a terminal's ctrl-c, or a runner's timeout, kills as a whole.
+            // Outside the process group that ctrl-c or a runner's timeout kills.
             .process_group(0)
             .spawn()
             .map_err(|error| Error::new(format!("failed to start the watchdog (sh): {error}")))?;
@@ -66,18 +66,18 @@ impl Watchdog {
         self.order(&format!("server {pid}"))
     }
 
-    /// The server has ended and its process id may come back as somebody else's.
+    /// Forgets the server's process id, because another process may get the same id later.
     pub(super) fn forget_server(&mut self) -> Result<(), Error> {
         self.order("server")
     }
 
-    /// Lets the server live on after this process, until process `runner` is gone; then removes `directory`.
+    /// Lets the server outlive this process until process `runner` has ended, then removes `directory`.
     pub(super) fn outlive(&mut self, runner: u32, directory: &Path) -> Result<(), Error> {
         self.order(&format!("directory {}", directory.display()))?;
         self.order(&format!("outlive {runner}"))
     }
 
-    /// Has the directory removed and waits for it.
+    /// Orders the removal of the directory and waits for it.
     pub(super) fn finish(&mut self) {
         drop(self.orders.take());
         let _ = self.child.wait();

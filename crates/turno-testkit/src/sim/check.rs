@@ -1,8 +1,7 @@
-//! The checkers: outside the engine, fed only with what can be observed, with their own small model.
+//! The checkers: outside the engine, with their own small model, fed only with observable data.
 //!
-//! They see calls and answers in the order of the commits, and the rows that each commit wrote, as somebody
-//! who reads the database's log would. They call no rule of `turno_core`: what is right is written here a
-//! second time, differently.
+//! The checkers see calls and answers in the order of the commits, and the rows that each commit wrote, as a reader of
+//! the database's log would. They call no rule of `turno_core`: the rules are written here a second time, differently.
 
 mod audit;
 mod enqueue;
@@ -33,7 +32,7 @@ use turno_core::id::Position;
 use turno_core::queue::{Changes, Settle, SettleOutcome};
 use turno_core::time::Time;
 
-/// A broken promise: which one, about what, and how.
+/// A broken invariant: its id, the subject and a description.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) id: &'static str,
@@ -57,7 +56,7 @@ pub(crate) struct Commit<'a> {
     pub(crate) task: Option<&'a TaskWrite>,
     pub(crate) line: Option<&'a Lined>,
     pub(crate) events: &'a [(i64, Arc<Event>)],
-    /// How many commits there were when it began: later ones it need not have seen.
+    /// The number of commits when the transaction began. It need not have seen later ones.
     pub(crate) began: u64,
 }
 
@@ -104,8 +103,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The database lost the commits that `lost` has seen beyond these, and goes on behind a position. What was given out in
-    /// them stays given out.
+    /// Continues after a failover that lost the commits which only `lost` has seen. Events go on behind `newest`.
+    /// Fences and numbers from the lost commits count as used.
     pub(crate) fn carry_over(&mut self, lost: &Checker<'_>, newest: Position) {
         self.commits = lost.commits;
         self.leases.carry_over(&lost.leases);
@@ -114,12 +113,12 @@ impl<'a> Checker<'a> {
         self.stream.carry_over(newest);
     }
 
-    /// How many commits it has seen.
+    /// Returns the number of commits seen.
     pub(crate) fn commits(&self) -> u64 {
         self.commits
     }
 
-    /// A settlement that came too late was answered from what is known of an earlier one.
+    /// Checks the answer to a late settlement that repeats an earlier one.
     pub(crate) fn repeated(&self, settle: &Settle, known: Option<&SettleOutcome>) -> Checked {
         self.queues.repeated(settle, known)
     }
@@ -132,7 +131,7 @@ impl<'a> Checker<'a> {
         self.queues.audit(db, bug)
     }
 
-    /// Whether nothing is left but what a person has to decide.
+    /// Returns whether only work is left that waits for a person's decision.
     pub(crate) fn is_drained(&self) -> bool {
         self.queues.stuck().is_none() && self.stream.drained().is_ok() && self.leases.drained().is_ok()
     }
@@ -143,22 +142,22 @@ impl<'a> Checker<'a> {
         self.leases.drained()
     }
 
-    /// An event got a position.
+    /// Checks an event that got a position.
     pub(crate) fn placed(&mut self, placed: &Placed) -> Checked {
         self.stream.placed(placed)
     }
 
-    /// A listener has handled an event.
+    /// Checks an event that a listener has handled.
     pub(crate) fn heard(&mut self, listener: usize, placed: &Placed) -> Checked {
         self.stream.heard(listener, placed)
     }
 
-    /// A listener was told that it goes on behind a position.
+    /// Records a reset: the listener goes on behind `position`.
     pub(crate) fn reset(&mut self, listener: usize, position: Position) {
         self.stream.reset(listener, position);
     }
 
-    /// From now on every claim of a lease must be granted.
+    /// Requires from now on that every claim of a lease is granted.
     pub(crate) fn expect_free(&mut self) {
         self.leases.expect_free();
     }

@@ -1,7 +1,7 @@
-//! Who uses Turno: people with tabs, clerks with tasks, producers, workers, an operator. None of them behaves.
+//! The clients: people with tabs, clerks with tasks, producers, workers, an operator. All of them misbehave at times.
 //!
-//! A client does one thing at a time: it is woken, answered, or left without an answer, and then it calls or
-//! sleeps. Losing and doubling messages is the network's part, which the world plays.
+//! A client does one thing at a time. It is woken, answered, or left without an answer, and then it calls or sleeps.
+//! The world loses and doubles messages, as a network does.
 
 mod clerks;
 mod people;
@@ -24,17 +24,17 @@ use turno_core::task::TaskId;
 pub(crate) enum Input {
     Wake,
     Answer(Reply),
-    /// It has waited for long enough and does not know whether anything happened.
+    /// The timeout passed; the client does not know whether the call was carried out.
     NoAnswer,
 }
 
-/// What a client does next.
+/// The next step of a client.
 pub(crate) enum Next {
     Call(Ask),
     Sleep(i64),
 }
 
-/// What clients know of each other: ids that somebody has used.
+/// Ids and tasks that clients know of each other.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     items: Vec<(usize, ItemId, Arc<str>)>,
@@ -45,7 +45,7 @@ pub(crate) struct Known {
 impl Known {
     const MOST: usize = 48;
 
-    /// A number that was never used before: for ids and for changes.
+    /// Returns a number that was never used before, for ids and for changes.
     pub(crate) fn fresh(&mut self) -> u64 {
         self.made += 1;
         self.made
@@ -61,7 +61,7 @@ impl Known {
         }
     }
 
-    /// Tasks that somebody works on: few, so that everybody is at the same ones.
+    /// Tasks in work: few, so that clerks compete for the same ones.
     pub(crate) fn open_tasks(&self) -> &[TaskId] {
         &self.tasks
     }
@@ -81,12 +81,12 @@ impl Known {
     }
 }
 
-/// What a client sees of the world.
+/// The part of the world that a client sees.
 pub(crate) struct Scene<'a> {
     pub(crate) rng: &'a mut Rng,
     pub(crate) setup: &'a Setup,
     pub(crate) known: &'a mut Known,
-    /// Everybody behaves now, and only finishes what there is.
+    /// Whether the world drains: all clients behave and only finish existing work.
     pub(crate) draining: bool,
 }
 
@@ -110,7 +110,7 @@ impl Client {
         }
     }
 
-    /// Whether it has something to do while the world drains.
+    /// Returns whether the client has something to do while the world drains.
     pub(crate) fn drains(&self) -> bool {
         matches!(self, Client::Worker(_))
     }

@@ -1,7 +1,7 @@
-//! The simulated database: rows, locks and one sequence. It remembers, and decides nothing.
+//! The simulated database: rows, locks and one sequence. It stores state and decides nothing.
 //!
-//! It does what the stores do in SQL. Locks are held until commit or crash, some of them shared; a transaction's
-//! writes become visible together at its commit; numbers that were taken stay taken; unique ids are enforced.
+//! It does what the stores do in SQL. Locks are held until commit or crash, some of them shared. The writes of a
+//! transaction become visible together at its commit. Numbers that were taken stay taken. Ids are unique.
 //!
 //! Left out: several groups in one transaction (SQLite), retention and purging, and the application's intake.
 
@@ -24,24 +24,24 @@ use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Done, Item};
 use turno_core::task::{Task, TaskId};
 use turno_core::time::Time;
 
-/// By how much the sequence moves up in a new life: more than any standby lags behind.
+/// How far the sequence jumps in a new life: more than any standby lags behind.
 const LIFE_NUMBERS: i64 = 1_000_000;
 
-/// So few that lanes share them.
+/// Few, so that lanes share them.
 const STRIPES: u64 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lock {
-    /// What keeps commands about a lease apart, heartbeats included.
+    /// Serialises the commands about a lease, heartbeats included.
     Lease(Resource),
-    /// What keeps takers of a lease from whoever finishes something under it: shared by those who finish.
+    /// Keeps a lease from being taken while a finalize applies lines under it. Finalizes share it.
     Pin(Resource),
     Task(TaskId),
     Line(TaskId, u32),
     Stock(Sku),
-    /// The head of the audit, locked last.
+    /// The head of the audit chain, locked last.
     Head,
-    /// Whoever gives positions to events.
+    /// Held by the sequencer.
     Sequencer,
     Stripe(u64),
     Row(Seq),
@@ -62,14 +62,14 @@ pub(crate) struct Db {
     pub(crate) expiring: BTreeSet<(Time, Seq)>,
     pub(crate) bodies: Map<Seq, Body>,
     pub(crate) ids: Map<(QueueId, ItemId), Seq>,
-    /// Ids of changes that items took in.
+    /// Ids of changes that were coalesced into items.
     pub(crate) absorbed: Map<(QueueId, ItemId), Absorbed>,
-    /// What was accepted under the ids of items whose bodies say something else by now.
+    /// The payloads accepted under the ids of items whose payload was replaced since.
     pub(crate) accepted: Map<Seq, Arc<str>>,
     pub(crate) done: Map<Seq, Done>,
     pub(crate) errors: Map<Seq, Vec<AttemptError>>,
     pub(crate) came_back: Map<Seq, Vec<CameBack>>,
-    /// Which items were handed out under a fence, as an index on it would tell.
+    /// The items handed out under a fence, like an index.
     pub(crate) handed: Map<Fence, Vec<Seq>>,
     pub(crate) typing: Map<(QueueId, Lane), Time>,
     pub(crate) paused: [bool; QUEUES],
@@ -77,9 +77,9 @@ pub(crate) struct Db {
     pub(crate) stock: Map<Sku, Level>,
     pub(crate) head: Head,
     pub(crate) stream: Stream,
-    /// The highest time that anything was decided with.
+    /// The highest time that decided a commit.
     pub(crate) mark: Time,
-    /// Grows when a finished item comes back to its old place.
+    /// Grows when a finished item is re-queued with its old sequence number.
     pub(crate) rebirth: i64,
     /// Grows with every failover.
     pub(crate) life: u64,
@@ -100,13 +100,13 @@ impl Db {
         self.sequence
     }
 
-    /// All rows as they are committed now, without the locks of anybody.
+    /// Returns all committed rows, without locks.
     pub(crate) fn copy(&self) -> Db {
         Db { locks: Map::default(), shared: Map::default(), waiting: Map::default(), ..self.clone() }
     }
 
-    /// Begins another life with what a standby had. `lost` is the database as it was when the primary died. Numbers and
-    /// positions jump beyond what may have been lost; numbers only if `jumps`.
+    /// Begins another life with the rows of a standby. `lost` is the database at the death of the primary. Positions
+    /// jump beyond what may have been lost, and so do numbers if `jumps` is set.
     pub(crate) fn begin_life(&mut self, lost: &Db, jumps: bool) {
         self.life = lost.life + 1;
         if jumps {
@@ -115,12 +115,12 @@ impl Db {
         self.stream.begin_life(&lost.stream);
     }
 
-    /// Lets the sequence fall back, which no database may do.
+    /// Moves the sequence back, which no database may do; for a bug.
     pub(crate) fn forget_numbers(&mut self, count: i64) {
         self.sequence = (self.sequence - count).max(0);
     }
 
-    /// Takes a lock, unless another transaction has it; then `tx` is told when it is free.
+    /// Takes a lock. If another transaction has it, queues `tx` for it and returns false.
     pub(crate) fn lock(&mut self, lock: Lock, tx: u64, held: &mut Vec<Lock>) -> bool {
         match self.locks.get(&lock) {
             Some(owner) if *owner == tx => true,
@@ -136,7 +136,7 @@ impl Db {
         }
     }
 
-    /// Takes a lock if nobody else has it or shares it, and does not wait.
+    /// Takes a lock without waiting. Returns false if another transaction has or shares it.
     pub(crate) fn try_lock(&mut self, lock: Lock, tx: u64, held: &mut Vec<Lock>) -> bool {
         if let Some(owner) = self.locks.get(&lock) {
             return *owner == tx;
@@ -149,7 +149,7 @@ impl Db {
         true
     }
 
-    /// Shares a lock with others who share it, unless somebody has it alone; then `tx` is told when it is free.
+    /// Shares a lock. If another transaction has it exclusively, queues `tx` for it and returns false.
     pub(crate) fn share(&mut self, lock: Lock, tx: u64, held: &mut Vec<Lock>) -> bool {
         if self.locks.contains_key(&lock) {
             self.waiting.entry(lock).or_default().push(tx);
@@ -163,7 +163,7 @@ impl Db {
         true
     }
 
-    /// Frees what `tx` held and answers who was waiting for it.
+    /// Frees the locks of `tx` and returns the transactions that waited for them.
     pub(crate) fn unlock(&mut self, tx: u64, held: Vec<Lock>) -> Vec<u64> {
         let mut woken = Vec::new();
         for lock in held {
@@ -189,7 +189,7 @@ impl Db {
         }
     }
 
-    /// Leases whose look is due, in a stable order.
+    /// Returns the leases whose `look_at` is due, in a stable order.
     pub(crate) fn due_leases(&self, now: Time) -> Vec<Resource> {
         let due = self.leases.values().filter(|state| state.look_at.is_some_and(|at| at <= now));
         let mut due: Vec<Resource> = due.map(|state| state.resource.clone()).collect();
@@ -199,13 +199,13 @@ impl Db {
 
     pub(crate) fn write_leases(&mut self, write: &LeaseWrite) {
         for state in &write.states {
-            // That somebody is finishing something is found anew by everybody, and not written down.
+            // `pinned` is derived from the locks at every read, so it is not stored.
             self.leases.insert(state.resource.clone(), State { pinned: false, ..state.clone() });
         }
         self.follow(&write.audit);
     }
 
-    /// Moves the head of the audit on.
+    /// Moves the head of the audit chain behind these entries.
     pub(crate) fn follow(&mut self, entries: &[Entry]) {
         if let Some(last) = entries.last() {
             self.head = Head { n: last.n, hash: last.hash };

@@ -1,11 +1,11 @@
-//! What happened, for people: recorded only when a seed is replayed, since a world replays exactly.
+//! A trace for people, recorded only when a seed is replayed, because a replay is exact.
 
 use super::db::Db;
 use super::message::{Ask, Reply};
 use super::tx::{Committed, Tx};
 use std::fmt::Write;
 
-/// One line about one resource, key or item; about everything if it has no subject.
+/// A trace line about one resource, key or item. Without a subject it concerns the whole world.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) subject: String,
@@ -78,8 +78,8 @@ impl History {
                 }
                 (Ask::Manage(group), reply) => {
                     let seq = db.ids.get(&(group.queue, group.id.clone()));
-                    let place = seq.map_or_else(|| format!("{}/{}", group.queue.0, group.id), |seq| subject(db, *seq));
-                    say(place, format!("{:?} {} -> {reply:?}", group.wish, group.id));
+                    let at = seq.map_or_else(|| format!("{}/{}", group.queue.0, group.id), |seq| subject(db, *seq));
+                    say(at, format!("{:?} {} -> {reply:?}", group.wish, group.id));
                 }
                 (Ask::Task(command), Reply::Task(outcome)) => {
                     let id = command.task.or(outcome.task.as_ref().map(|task| task.id)).unwrap_or_default();
@@ -104,7 +104,7 @@ impl History {
     }
 }
 
-/// What a line about an item is filed under: its key, or its id in an inbox.
+/// Returns the subject of a line about an item: its key, or its id in an inbox.
 pub(crate) fn subject(db: &Db, seq: turno_core::id::Seq) -> String {
     match db.bodies.get(&seq) {
         Some(body) => {

@@ -1,37 +1,38 @@
-//! What an instance remembers about the database, as `stores/postgres/lane.rs` does: where lanes begin.
+//! An instance's cache of lane floors, as in `stores/postgres/lane.rs`.
 //!
-//! A floor is a place below which a lane has no unfinished items. It was seen under the lane's mutex, and places only grow,
-//! so it stays true until a finished item comes back (`rebirth`) or the database begins another life. In another life the
-//! newest commits may be missing, and items that had been finished are there again, below the floor.
+//! A floor is a sequence number below which a lane has no unfinished items. It was read under the lane's lock, and
+//! sequence numbers only grow, so it stays valid until a finished item is re-queued (`rebirth`) or the database begins
+//! another life. In another life the newest commits may be missing, so finished items can be unfinished again below
+//! the floor.
 
 use super::rng::Map;
 use turno_core::id::{Lane, QueueId, Seq};
 
-/// Nothing is known about a lane.
+/// The floor of a lane without a cached one.
 const BOTTOM: Seq = Seq(i64::MIN);
 
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// The life of the database in which it was learned.
+    /// The life of the database in which the floors were read.
     life: u64,
     rebirth: i64,
     floors: Map<(QueueId, Lane), Seq>,
 }
 
 impl Memory {
-    /// Forgets everything that was learned in another life of the database.
+    /// Clears the cache if the database is in another life.
     pub(crate) fn meet(&mut self, life: u64) {
         if self.life != life {
             *self = Memory { life, ..Memory::default() };
         }
     }
 
-    /// Where a read of a lane may begin.
+    /// Returns the sequence number at which a read of a lane may begin.
     pub(crate) fn floor(&self, lane: (QueueId, Lane), rebirth: i64) -> Seq {
         if self.rebirth == rebirth { self.floors.get(&lane).copied().unwrap_or(BOTTOM) } else { BOTTOM }
     }
 
-    /// Under the lane's mutex, and at this rebirth number, nothing unfinished was seen below this place.
+    /// Caches a floor that was read under the lane's lock at this rebirth number.
     pub(crate) fn learn(&mut self, rebirth: i64, lane: (QueueId, Lane), floor: Seq) {
         if self.rebirth > rebirth {
             return;

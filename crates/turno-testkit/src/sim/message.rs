@@ -1,4 +1,4 @@
-//! What clients say to instances, and what they are told.
+//! The calls of clients and the answers of instances.
 
 use std::sync::Arc;
 use turno::store::{LineStep, ManageGroup, ManageOutcome, TaskOutcome};
@@ -8,8 +8,8 @@ use turno_core::queue::{Accepted, Body, Delivery, Enqueue, Settle, SettleOutcome
 use turno_core::task::{self, Apply, Finalized, TaskId};
 use turno_core::time::Time;
 
-/// A client that nobody answers: the sweepers.
-pub(crate) const NOBODY: usize = usize::MAX;
+/// The client id of calls without a client: the sweepers'.
+pub(crate) const NO_CLIENT: usize = usize::MAX;
 
 /// One request, on its way or in an instance.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub(crate) struct Call {
     pub(crate) id: u64,
     pub(crate) client: usize,
     pub(crate) ask: Ask,
-    /// The finalize that it is a step of; 0 if somebody outside asked.
+    /// The finalize that the call is a step of, or 0 for a call from outside.
     pub(crate) job: u64,
-    /// How often it was asked again because somebody was finishing something.
+    /// How often the call was repeated because the lease was pinned.
     pub(crate) tries: u32,
 }
 
@@ -49,18 +49,18 @@ pub(crate) enum Ask {
         paused: bool,
     },
     Task(Box<task::Command>),
-    /// Every line on its own, and then the end; an instance makes calls of its own out of it.
+    /// Applies every line and then closes the task. The instance turns it into calls of its own.
     Finalize {
         task: TaskId,
         who: Holder,
         fence: Fence,
     },
-    /// One line of a finalize.
+    /// Applies one line of a finalize.
     Apply(Arc<Apply>),
 }
 
 impl Ask {
-    /// Whether an instance may decide the two together.
+    /// Returns whether an instance may decide the two calls in one group.
     pub(crate) fn goes_with(&self, other: &Ask) -> bool {
         match (self, other) {
             (Ask::Lease(_), Ask::Lease(_)) | (Ask::Enqueue(_), Ask::Enqueue(_)) | (Ask::Settle(_), Ask::Settle(_)) => {
@@ -72,9 +72,9 @@ impl Ask {
     }
 }
 
-/// A delivery with what it carries, as the worker sees it.
+/// A delivery with its payloads, as the worker sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Work {
+pub(crate) struct WorkerDelivery {
     pub(crate) delivery: Delivery,
     pub(crate) bodies: Vec<Body>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Work {
 pub(crate) enum Reply {
     Lease { answer: Result<Outcome, Refused>, view: Arc<State> },
     Enqueue(Vec<Accepted>),
-    Claim(Vec<Work>),
+    Claim(Vec<WorkerDelivery>),
     Settle(SettleOutcome),
     Manage(ManageOutcome),
     Task(Box<TaskOutcome>),
@@ -93,7 +93,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// Somebody is finishing something under the lock: the engine asks again a moment later.
+    /// Returns whether the lease was pinned by a finalize. The engine then repeats the call a moment later.
     pub(crate) fn is_pinned(&self) -> bool {
         match self {
             Reply::Lease { answer, .. } => *answer == Err(Refused::Pinned),
@@ -103,7 +103,7 @@ impl Reply {
     }
 }
 
-/// What a commit answered, call by call.
+/// The answers of a commit, call by call.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) now: Time,

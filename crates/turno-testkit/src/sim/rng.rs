@@ -1,11 +1,11 @@
-//! Chance, from one number: the same seed gives the same world on every machine.
+//! Random numbers from a seed: the same seed gives the same world on every machine.
 //!
-//! Also a hasher without a random key, because the order in which a map is walked must not depend on the process.
+//! Also a hasher without a random key, because the iteration order of maps must not depend on the process.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// SplitMix64: small, fast, and good enough to choose what happens next.
+/// SplitMix64: small, fast, and good enough here.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -24,17 +24,17 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `bound - 1`.
+    /// Returns a number from 0 to `bound - 1`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as usize) as i64
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true in `hits` of 100 cases.
     pub(crate) fn percent(&mut self, hits: usize) -> bool {
         self.below(100) < hits
     }
@@ -44,7 +44,7 @@ impl Rng {
     }
 }
 
-/// A multiplicative hasher; keys are short and nobody attacks a simulation.
+/// A multiplicative hasher. It need not resist attacks: keys are short and come from the simulation.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

@@ -1,43 +1,43 @@
-//! Bugs to switch on, one at a time: a checker that has never failed proves nothing.
+//! Bugs to switch on, one at a time, because a checker that has never failed proves nothing.
 //!
-//! Each one is a bug of a store or of the drive around the decisions, most of them met in somebody's real
-//! queue. The rules in `turno_core` stay as they are.
+//! Each is a bug of a store or of the code around the decisions. Most of them occurred in real queues. The rules in
+//! `turno_core` stay unchanged.
 
 /// One bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sabotage {
-    /// How the program calls it.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Checkers that may notice it.
+    /// The invariants whose checkers may notice the bug.
     pub expected: &'static [&'static str],
     pub(crate) bug: Bug,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bug {
-    /// The settlement finds the item whatever its fence.
+    /// A settlement ignores the fence.
     SettleIgnoresFence,
-    /// The heartbeat renews whoever's lease it is.
+    /// A heartbeat ignores the fence.
     BeatIgnoresFence,
-    /// The release frees whoever's lease it is.
+    /// A release ignores the fence.
     ReleaseIgnoresFence,
-    /// The release of a page that was left frees what its reload has claimed.
+    /// The release of a closed page frees the newer claim of its reload.
     ReleaseFreesNewerClaim,
-    /// The clock is read, and then the lock waited for.
+    /// The clock is read before the lock is waited for.
     ClockBeforeLock,
-    /// A resource never seen is read, decided and written without ever being locked.
+    /// An unknown resource is read, decided and written without a lock.
     AbsentRowNotInserted,
-    /// Each decision takes the wall clock as it is.
+    /// Each decision uses the wall clock unguarded.
     GuardOff,
-    /// The highest time decided with is read when an instance starts, and never again.
+    /// The highest decided time is read only when an instance starts.
     MarkOnlyAtStart,
-    /// The sweeper writes back what it read earlier.
+    /// The sweeper writes back what it read earlier, without a condition.
     SweepUnconditional,
-    /// One statement claims and joins: the data are those of its snapshot.
+    /// One statement claims and joins the payloads, which then come from an old snapshot.
     ClaimJoinsData,
     /// Enqueue and settle do not lock the lane.
     NoStripes,
-    /// Enqueue sees that somebody is in process and waits for no lock; when that one ends, nobody wakes the new item.
+    /// An enqueue sees a delivery in process without a lock. When that ends, the new item is never woken.
     WakeMissed,
     /// Due heads are chosen without being locked.
     HeadsUnlocked,
@@ -45,109 +45,109 @@ pub(crate) enum Bug {
     AckSwallowsChange,
     /// The attempt is counted when it fails, not when it is handed out.
     AttemptNotCounted,
-    /// Numbers start a little earlier after a restart, as with cached blocks.
+    /// Numbers start a little earlier after a restart, as with cached sequence blocks.
     NumbersReused,
-    /// Ids are remembered in memory.
+    /// Ids are remembered only in memory.
     DedupeForgotten,
-    /// The id of a change that an item took in is not looked for.
+    /// Ids of coalesced changes are not checked.
     AbsorbedForgotten,
-    /// Only unfinished items are searched for the id.
+    /// Only unfinished items are checked for a duplicate id.
     AckedReinserted,
-    /// A retry takes along what arrived after the first hand-out.
+    /// A retry includes items that arrived after the first delivery.
     GroupNotFrozen,
-    /// The last of the lane is woken instead of the first.
+    /// The last item of the lane is promoted instead of the first.
     SuccessorWrongOrder,
     /// An ended ownership is not written into the history.
     HistoryMissing,
-    /// An ended ownership is written with an end after the next one's beginning.
+    /// An ended ownership is written with an end after the start of the next one.
     HistoryOverlaps,
-    /// The claim does not look at the window.
+    /// A claim ignores the window.
     WindowIgnored,
-    /// The waiting line is read last come, first served.
+    /// The waiting line is served last come, first served.
     LineReversed,
-    /// The server does not look at the idle time.
+    /// The engine ignores the idle time.
     IdleIgnored,
     /// Heartbeats go on past the rolling timeout.
     RollingIgnored,
-    /// A heartbeat after the expiry is good if nobody has claimed since.
+    /// A heartbeat after the expiry is accepted if no claim came since.
     BeatRevivesExpired,
     /// A heartbeat always writes now plus half a ttl.
     BeatShortens,
-    /// The holder's claim starts a new ownership's times.
+    /// The holder's own claim restarts the times of the ownership.
     ReclaimRestarts,
     /// An expired lease is held until a sweeper removes it.
     ExpiryNeedsSweeper,
-    /// The look at a lease ends it whether or not it was extended since it was found due.
+    /// A due look ends the lease even if it was extended since.
     LookUnconditional,
-    /// No decision sets when a lease is looked at.
+    /// No decision sets `look_at`.
     LookNotSet,
-    /// A look announces an expiry also if somebody else has announced it.
+    /// A look announces an expiry that was already announced.
     LookAnnouncesAgain,
-    /// A failed group is given up as a whole.
+    /// A failed group is exhausted as a whole.
     PoisonTakesNeighbours,
-    /// The history line of an acked item is lost.
+    /// The finished row of an acked item is lost.
     AckedDisappears,
-    /// An exhausted item's errors are cleaned up.
+    /// The errors of an exhausted item are deleted.
     ErrorsForgotten,
     /// A change does not reset the attempts of its key.
     ChangeKeepsAttempts,
-    /// The key's unfinished item is not found.
+    /// An enqueue does not find the key's unfinished item.
     CoalescingBlind,
-    /// The row of a coalesced item keeps the revision it was handed out with before.
+    /// The row of a coalesced item keeps its old revision.
     RevisionGoesBack,
     /// A failed item is counted as waiting.
     CountsWrong,
-    /// A repeated settlement is only told that it is stale.
+    /// A repeated settlement is answered as stale.
     RepeatForgotten,
-    /// That work came back is forgotten when somebody else takes it.
+    /// A return is forgotten when the item is handed out again.
     ReturnForgotten,
     /// Two finalizes of a task apply the same line at the same time.
     LineUnlocked,
     /// The effect of a line is committed before the line is marked as applied.
     EffectApart,
-    /// A line is applied whoever has the lock.
+    /// A line is applied without checking the fence.
     LineIgnoresFence,
-    /// The lock is looked at in a transaction before that of the line.
+    /// The fence is checked in a transaction before that of the line.
     FenceCheckedEarlier,
-    /// What was moved before a line failed stays moved.
+    /// The effect of a failed line is not rolled back.
     FailureKeepsEffect,
-    /// A finalize applies what is applied.
+    /// A finalize applies a line that is already applied.
     AppliedAgain,
-    /// Whoever takes a lease does not look whether somebody is finishing something under it.
+    /// A claim ignores that a finalize pins the lease.
     PinIgnored,
     /// A finalize ends as completed although lines failed.
     FailedCompletes,
-    /// An applied line leaves the task in the status that it had.
+    /// An applied line does not change the task's status.
     LineKeepsStatus,
-    /// The line of a task is written back as it was before the task ended.
+    /// A line is written back with the state from before the task ended.
     LineOutlivesTask,
-    /// A repeated finalize is answered with what it found this time.
+    /// A repeated finalize is answered with a new result.
     FinalizeForgotten,
-    /// An override is not written into the audit.
+    /// An override has no audit entry.
     OverrideUnaudited,
-    /// Retrying and cancelling an item is not written into the audit.
+    /// Retries and cancellations of items have no audit entry.
     ManageUnaudited,
-    /// The audit goes on from a head that nobody locked.
+    /// The audit chain continues from a head that was read without a lock.
     HeadUnlocked,
-    /// Events are read on from the highest number seen, which they got while their transaction ran.
+    /// Listeners read events by the number taken during the transaction, instead of by position.
     EventsByNumber,
-    /// Two sequencers at the same time.
+    /// Two sequencers run at the same time.
     SequencerUnlocked,
-    /// The sequencer usually looks only a little way back: what it finds later comes too late for the order.
+    /// The sequencer usually scans only from a recent number, so it finds older events too late for the order.
     SequencerFloor,
-    /// A listener that resumes begins at the newest event and says nothing.
+    /// A listener that resumes starts at the newest event without a reset.
     ResumeSkips,
-    /// A listener goes on behind what was purged and says nothing.
+    /// A listener continues behind purged events without a reset.
     ResetUntold,
-    /// An event is visible before the transaction that it is about has committed.
+    /// An event is visible before its transaction commits.
     EventBeforeCommit,
-    /// What an instance remembers about the database survives a failover.
+    /// An instance's cache survives a failover.
     MemoryKept,
-    /// After a failover numbers go on where the standby was.
+    /// After a failover numbers continue where the standby was.
     NumbersFallBack,
 }
 
-/// Every bug there is.
+/// All bugs.
 pub const ALL: &[Sabotage] = &[
     sabotage(Bug::SettleIgnoresFence, "settle-ignores-fence", &["Q6"]),
     sabotage(Bug::BeatIgnoresFence, "beat-ignores-fence", &["L3"]),

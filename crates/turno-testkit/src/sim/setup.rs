@@ -1,5 +1,5 @@
-//! The stage: few resources and keys, so that everybody is in everybody's way, and short times, so that windows,
-//! expiries, exhaustion and offers happen all the time.
+//! The setup of a world: few resources and keys, so that clients collide, and short times, so that windows, expiries,
+//! exhaustion and offers are frequent.
 
 use std::sync::Arc;
 use turno_core::id::{Instance, ItemId, Key, QueueId, Resource, Serial, Sku, UserId};
@@ -14,7 +14,7 @@ pub(crate) const INBOX: usize = 3;
 pub(crate) const SYNC: usize = 4;
 pub(crate) const QUEUES: usize = 5;
 
-/// Everything that stays the same for as long as a world lives.
+/// Everything that is constant during a world.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) resources: Vec<(Resource, lease::Policy)>,
@@ -22,11 +22,11 @@ pub(crate) struct Setup {
     pub(crate) queues: Vec<Policy>,
     pub(crate) keys: Vec<Key>,
     pub(crate) workers: Vec<Arc<str>>,
-    /// What governs the locks of tasks.
+    /// The lease policy of tasks.
     pub(crate) tasks: lease::Policy,
     pub(crate) skus: Vec<Sku>,
     pub(crate) serials: Vec<Serial>,
-    /// Who works on tasks; the last one overrides others.
+    /// The clerks. The last one overrides the others.
     pub(crate) clerks: Vec<Holder>,
 }
 
@@ -56,7 +56,7 @@ impl Setup {
 }
 
 impl Setup {
-    /// What an instance does when a lease is due.
+    /// Returns the command that an instance submits when a lease is due.
     pub(crate) fn look(&self, resource: Resource) -> lease::Command {
         let known = self.resources.iter().find(|(name, _)| *name == resource);
         let policy = known.map_or(&self.tasks, |(_, policy)| policy).clone();
@@ -82,14 +82,14 @@ fn people() -> Vec<Holder> {
         name: "robot".to_owned(),
         instance: Some(Instance::new(at).expect("a plain name")),
     };
-    // The same person twice is one person with two tabs.
+    // A repeated name is one person with two tabs.
     ["ana", "ana", "luis", "luis", "eva", "iker"].into_iter().map(person).chain([machine("a"), machine("b")]).collect()
 }
 
 fn clerks() -> Vec<Holder> {
     let person =
         |name: &str| Holder { user: UserId::new(name).expect("a plain name"), name: name.to_owned(), instance: None };
-    // The same person twice finalizes the same task twice, under the same fence.
+    // A repeated name finalizes the same task twice under the same fence.
     ["noa", "noa", "leo", "jefa"].into_iter().map(person).collect()
 }
 

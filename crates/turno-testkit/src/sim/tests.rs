@@ -1,11 +1,11 @@
-//! The healthy system keeps its promises, and every bug that is switched on breaks one that a checker names.
+//! The unmodified system violates no invariant, and a checker catches every bug that is switched on.
 
 use super::{Options, Tally, run, sabotage, trace};
 
-/// How many operations a bug may stay unnoticed.
+/// The number of operations within which a bug must be caught.
 const BOUND: u64 = 60_000;
 
-/// Runs worlds with a bug until a checker notices it, and asks that it be one of those that should.
+/// Runs worlds with a bug until a checker catches it. Requires that the violated invariant is an expected one.
 fn is_caught(name: &str, operations: u64) {
     let bug = sabotage::named(name).expect("the bug is in the list");
     let options = Options { operations, sabotage: Some(bug), record: false };
@@ -23,24 +23,24 @@ fn is_caught(name: &str, operations: u64) {
 }
 
 #[test]
-fn the_healthy_system_keeps_every_promise() {
+fn the_unmodified_system_violates_no_invariant() {
     let mut all = Tally::default();
     for seed in 1_000.. {
         let (tally, violation) = run(seed, &Options::default());
-        assert!(violation.is_none(), "{}", violation.expect("there is one"));
+        assert!(violation.is_none(), "{}", violation.expect("a violation was found"));
         all.add(&tally);
         if all.operations >= 300_000 {
             break;
         }
     }
-    // A promise about what never happens would be kept too.
+    // An invariant about something that never happens would hold trivially.
     let seen = [all.finalizes, all.lines_applied, all.lines_failed, all.pinned, all.events, all.resets];
     assert!(seen.iter().all(|count| *count > 300), "{all:?}");
     assert!(all.faults.failovers > 50 && all.faults.lost_commits > 500, "{all:?}");
 }
 
 #[test]
-fn the_same_seed_tells_the_same_story() {
+fn the_same_seed_gives_the_same_trace() {
     let options = Options { operations: 1_000, ..Options::default() };
     let (once, _) = trace(7, &options);
     let (again, _) = trace(7, &options);
@@ -108,7 +108,7 @@ fn a_look_without_its_condition_is_caught() {
 }
 
 #[test]
-fn a_lease_that_nobody_looks_at_is_caught() {
+fn a_lease_without_a_look_at_is_caught() {
     is_caught("look-not-set", 200);
 }
 
@@ -123,12 +123,12 @@ fn returning_older_data_with_a_newer_revision_is_caught() {
 }
 
 #[test]
-fn enqueue_and_settle_without_the_lanes_mutex_is_caught() {
+fn enqueue_and_settle_without_the_lane_lock_is_caught() {
     is_caught("no-stripes", 3_000);
 }
 
 #[test]
-fn an_item_that_nobody_wakes_is_caught() {
+fn an_item_that_is_never_woken_is_caught() {
     is_caught("wake-missed", 3_000);
 }
 
@@ -168,7 +168,7 @@ fn forgetting_ids_is_caught() {
 }
 
 #[test]
-fn forgetting_ids_that_were_taken_in_is_caught() {
+fn forgetting_absorbed_ids_is_caught() {
     is_caught("absorbed-forgotten", 3_000);
 }
 
@@ -178,7 +178,7 @@ fn inserting_an_acked_item_again_is_caught() {
 }
 
 #[test]
-fn letting_newcomers_join_a_retry_is_caught() {
+fn adding_new_items_to_a_retry_is_caught() {
     is_caught("group-not-frozen", 3_000);
 }
 
@@ -238,7 +238,7 @@ fn an_expired_lease_that_waits_for_a_sweeper_is_caught() {
 }
 
 #[test]
-fn a_poisoned_item_that_takes_its_neighbours_along_is_caught() {
+fn exhausting_a_whole_failed_group_is_caught() {
     is_caught("poison-takes-neighbours", 3_000);
 }
 
@@ -278,7 +278,7 @@ fn a_repeated_settlement_that_is_only_called_stale_is_caught() {
 }
 
 #[test]
-fn a_return_that_is_forgotten_when_somebody_else_has_it_is_caught() {
+fn forgetting_a_return_after_a_later_delivery_is_caught() {
     is_caught("return-forgotten", 6_000);
 }
 
@@ -313,7 +313,7 @@ fn applying_a_line_again_is_caught() {
 }
 
 #[test]
-fn taking_a_lock_from_under_a_line_is_caught() {
+fn taking_a_pinned_lease_is_caught() {
     is_caught("pin-ignored", 3_000);
 }
 
@@ -323,7 +323,7 @@ fn completing_a_task_with_failed_lines_is_caught() {
 }
 
 #[test]
-fn an_applied_line_that_leaves_the_tasks_status_is_caught() {
+fn an_applied_line_that_keeps_the_tasks_status_is_caught() {
     is_caught("line-keeps-status", 3_000);
 }
 
@@ -363,7 +363,7 @@ fn two_sequencers_at_the_same_time_are_caught() {
 }
 
 #[test]
-fn a_sequencer_that_usually_looks_only_a_little_way_back_is_caught() {
+fn a_sequencer_that_scans_from_a_recent_number_is_caught() {
     is_caught("sequencer-floor", 3_000);
 }
 
@@ -373,11 +373,11 @@ fn a_listener_that_skips_when_it_resumes_is_caught() {
 }
 
 #[test]
-fn a_listener_that_is_not_told_of_a_purge_is_caught() {
+fn a_missing_reset_after_a_purge_is_caught() {
     is_caught("reset-untold", 3_000);
 }
 
 #[test]
-fn an_event_of_what_was_not_committed_is_caught() {
+fn an_event_before_its_commit_is_caught() {
     is_caught("event-before-commit", 3_000);
 }

@@ -1,8 +1,8 @@
-//! One transaction of one instance, as a machine that takes one step at a time.
+//! One transaction of one instance, as a state machine that takes one step at a time.
 //!
-//! Mutexes, then rows and reads, then the clock and the numbers, then the decision with its writes and the commit:
-//! the order that the store's contract asks for. Between two steps anything may happen, also the instance's
-//! death. The decisions are the real ones of `turno::store`. A line of a finalize has steps of its own (`line`).
+//! The steps have the order of the store's contract: mutexes, rows and reads, clock and numbers, decision, writes and
+//! commit. Anything can happen between two steps, also a crash of the instance. The decisions are the real ones of
+//! `turno::store`. A line of a finalize has its own steps (`line`).
 
 mod decide;
 mod line;
@@ -31,7 +31,7 @@ use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Known, Loaded};
 use turno_core::task::{Apply, Stock, Task, TaskId};
 use turno_core::time::Time;
 
-/// How many numbers for events a transaction takes before it knows how many it needs.
+/// The event numbers that a transaction takes before it knows how many it needs.
 const EVENTS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ enum Phase {
     Commit,
 }
 
-/// What was read under the locks.
+/// The rows read under the locks.
 #[derive(Debug)]
 enum Read {
     Nothing,
@@ -50,7 +50,7 @@ enum Read {
     Enqueue {
         existing: HashMap<(QueueId, ItemId), Known>,
         fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
-        /// The rebirth number at which the fronts were read.
+        /// The rebirth number when the lane fronts were read.
         rebirth: i64,
     },
     Claim {
@@ -66,7 +66,7 @@ enum Read {
         home: Option<(Option<Lane>, Time)>,
     },
     Typing(HashMap<Lane, Vec<FrontItem>>),
-    /// The task is locked by somebody, and nothing is decided.
+    /// Another transaction has locked the task, and nothing is decided.
     Busy(Option<TaskId>),
     Task {
         task: Option<Task>,
@@ -75,9 +75,9 @@ enum Read {
     },
 }
 
-/// What a transaction is about.
+/// What a transaction carries out.
 #[derive(Debug)]
-enum Work {
+enum Contents {
     Group(Group),
     Line(Arc<Apply>),
 }
@@ -86,11 +86,11 @@ enum Work {
 pub(crate) struct Tx {
     pub(crate) id: u64,
     pub(crate) instance: usize,
-    /// How many commits there were when it began.
+    /// The number of commits when the transaction began.
     pub(crate) began: u64,
     pub(crate) calls: Vec<Call>,
     pub(crate) held: Vec<Lock>,
-    work: Work,
+    work: Contents,
     phase: Phase,
     now: Option<Time>,
     numbers: Vec<i64>,
@@ -99,24 +99,24 @@ pub(crate) struct Tx {
     read: Read,
     head: Option<Head>,
     line: Option<Box<line::Line>>,
-    /// The item a person named, as it was found before its lane was locked.
+    /// The named item, found before its lane was locked.
     named: Option<Seq>,
-    /// Bodies that a claim joined too early; only a bug fills it.
+    /// Payloads that a claim joined too early. Only a bug fills it.
     snapshot: Map<Seq, Body>,
 }
 
-/// What a transaction sees of the world in one step.
+/// The part of the world that a transaction sees in one step.
 pub(crate) struct Env<'a> {
     pub(crate) db: &'a mut Db,
     pub(crate) clock: &'a Clock,
-    /// The database's clock as it is, unguarded.
+    /// The database's clock, unguarded.
     pub(crate) wall: Time,
     pub(crate) bug: Option<Bug>,
-    /// What the instance remembers about the database.
+    /// The instance's cache.
     pub(crate) memory: &'a mut Memory,
     /// Numbers below it were taken before this instance started.
     pub(crate) started: i64,
-    /// What the sweepers saw when they looked.
+    /// What the sweepers read when they found expired deliveries.
     pub(crate) swept: &'a Map<Fence, Loaded>,
 }
 
@@ -129,8 +129,8 @@ impl Env<'_> {
         if self.has(Bug::GuardOff) {
             return self.wall;
         }
-        // One instance may have seen a step forward that is taken back before another one looks. What keeps the
-        // other from deciding earlier than the first did is the mark, read here with the clock.
+        // One instance may have seen a forward step that is undone before another instance reads the clock. The mark,
+        // read with the clock, keeps the other instance from deciding earlier than the first did.
         if !self.has(Bug::MarkOnlyAtStart) {
             self.clock.resume(self.db.mark);
         }
@@ -139,16 +139,16 @@ impl Env<'_> {
 }
 
 pub(crate) enum Progress {
-    /// One step further.
+    /// The transaction can take another step.
     Next,
-    /// It will be woken when a lock is free.
+    /// The transaction waits for a lock.
     Blocked,
-    /// The same new id was committed meanwhile: everything again.
+    /// Another commit inserted the same new id, so the transaction starts again.
     Redo,
     Committed(Box<Committed>),
 }
 
-/// What a commit wrote and answered.
+/// The writes and answers of a commit.
 #[derive(Debug)]
 pub(crate) struct Committed {
     pub(crate) answered: Answered,
@@ -156,7 +156,7 @@ pub(crate) struct Committed {
     pub(crate) changes: Option<Changes>,
     pub(crate) task: Option<Box<TaskWrite>>,
     pub(crate) line: Option<Box<Lined>>,
-    /// What is announced, with the numbers that it was written with.
+    /// The events, with the numbers they were written with.
     pub(crate) events: Vec<(i64, Arc<Event>)>,
 }
 
@@ -170,8 +170,8 @@ impl Committed {
 impl Tx {
     pub(crate) fn new(id: u64, instance: usize, began: u64, calls: Vec<Call>, setup: &Setup) -> Tx {
         let work = match &calls[0].ask {
-            Ask::Apply(apply) => Work::Line(apply.clone()),
-            _ => Work::Group(group(&calls, setup)),
+            Ask::Apply(apply) => Contents::Line(apply.clone()),
+            _ => Contents::Group(group(&calls, setup)),
         };
         Tx {
             id,
@@ -198,11 +198,11 @@ impl Tx {
     }
 
     pub(crate) fn step(&mut self, env: &mut Env<'_>) -> Progress {
-        // Before anything that was remembered is used.
+        // Before the cache is used.
         if !env.has(Bug::MemoryKept) {
             env.memory.meet(env.db.life);
         }
-        if matches!(self.work, Work::Line(_)) {
+        if matches!(self.work, Contents::Line(_)) {
             return self.step_line(env);
         }
         match self.phase {
@@ -238,7 +238,7 @@ impl Tx {
         }
     }
 
-    /// Remembers where the lanes begin that were read: at the first item, or, in an empty lane, at the first number that this
+    /// Caches the floors of the lanes that were read: the first item, or, in an empty lane, the first number that this
     /// transaction has taken.
     fn learn_fronts(&self, env: &mut Env<'_>) {
         match (&self.read, &self.work) {
@@ -249,7 +249,7 @@ impl Tx {
                     begins.into_iter().for_each(|floor| env.memory.learn(*rebirth, *lane, floor));
                 }
             }
-            (Read::Settle(loaded), Work::Group(Group::Settle(group))) => {
+            (Read::Settle(loaded), Contents::Group(Group::Settle(group))) => {
                 for (settle, loaded) in group.settlements.iter().zip(loaded) {
                     let lane = settle.handed.lane.map(|lane| (settle.handed.queue, lane));
                     let first = loaded.members.first().map(|member| member.item.seq);
@@ -263,7 +263,7 @@ impl Tx {
         }
     }
 
-    /// Numbers are given while transactions run: who commits later may have the smaller ones.
+    /// Takes event numbers while the transaction runs, so a later commit may have smaller numbers.
     fn take_event_numbers(&mut self, env: &mut Env<'_>) {
         self.events = env.db.stream.numbers(EVENTS);
         if env.has(Bug::EventBeforeCommit)
@@ -273,7 +273,7 @@ impl Tx {
         }
     }
 
-    /// Writes what is announced, with the transaction.
+    /// Writes the events in the transaction.
     fn write_events(&self, env: &mut Env<'_>, events: Vec<Event>) -> Vec<(i64, Arc<Event>)> {
         let first = if events.len() > EVENTS { env.db.stream.numbers(events.len()) } else { self.events };
         let events: Vec<(i64, Arc<Event>)> = (first..).zip(events.into_iter().map(Arc::new)).collect();
@@ -284,7 +284,7 @@ impl Tx {
     }
 
     fn numbers_needed(&self) -> usize {
-        let Work::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.work else {
             return 0;
         };
         match group {
@@ -297,7 +297,7 @@ impl Tx {
     }
 }
 
-/// What arrived together, as the engine hands it to a store.
+/// Forms the group of calls that arrived together, as the engine gives it to a store.
 fn group(calls: &[Call], setup: &Setup) -> Group {
     match &calls[0].ask {
         Ask::Lease(_) => Group::Lease(LeaseGroup {
@@ -351,6 +351,8 @@ fn group(calls: &[Call], setup: &Setup) -> Group {
             keys: vec![key.clone()],
         }),
         Ask::Task(command) => Group::Task(Box::new(TaskGroup { command: (**command).clone(), stock: true })),
-        Ask::Pause { .. } | Ask::Finalize { .. } | Ask::Apply(_) => unreachable!("it is no group"),
+        Ask::Pause { .. } | Ask::Finalize { .. } | Ask::Apply(_) => {
+            unreachable!("the call is decided outside of groups")
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! One world: instances on one database, clients around them, and everything that goes wrong between them.
+//! One world: instances on one database, clients around them, and the faults between them.
 //!
-//! Time passes only from event to event. Which of several events comes first is the seed's choice, so the
-//! steps of all transactions interleave in every way.
+//! Time advances from event to event. The seed chooses the order of simultaneous events, so the steps of all
+//! transactions interleave in every way.
 
 mod events;
 mod failover;
@@ -14,7 +14,7 @@ use super::check::Checker;
 use super::clients::{Clerk, Client, Input, Known, Next, Operator, Person, Producer, Scene, Worker};
 use super::db::Db;
 use super::history::History;
-use super::message::{Ask, Call, NOBODY, Reply};
+use super::message::{Ask, Call, NO_CLIENT, Reply};
 use super::rng::{Map, Rng};
 use super::sabotage::Bug;
 use super::setup::Setup;
@@ -32,11 +32,11 @@ use turno_core::lease::Holder;
 use turno_core::queue::Loaded;
 use turno_core::time::{Span, Time};
 
-/// When the world begins; far from 0, so that a clock may step back.
+/// The start time of a world. It is far from 0, so that the clock can step back.
 const BEGINNING: Time = Time(1_000_000_000);
-/// How long a drain may take before what is left counts as stuck.
+/// The longest drain. Work that is left afterwards counts as stuck.
 const DRAIN_LIMIT: i64 = 30_000;
-/// Longer than any ticket, offer or lease lives.
+/// Longer than the life of any ticket, offer or lease.
 const QUIET: i64 = 120_000;
 const LISTENERS: usize = 2;
 
@@ -46,7 +46,7 @@ pub(crate) struct World<'a> {
     bug: Option<Bug>,
     db: Db,
     events: Events,
-    /// Milliseconds since the beginning: true time, which nobody in the world can read.
+    /// Milliseconds since the beginning: the true time, which no instance can read.
     time: i64,
     wall: Time,
     manual: Arc<Manual>,
@@ -54,15 +54,15 @@ pub(crate) struct World<'a> {
     txs: Map<u64, Box<Tx>>,
     clients: Vec<Client>,
     known: Known,
-    /// The call that each client waits for; 0 if none.
+    /// The call that each client waits for, or 0.
     pending: Vec<u64>,
     calls: u64,
     next_id: u64,
     swept: Map<Fence, Loaded>,
-    /// Finalizes under way.
+    /// Finalizes in progress.
     jobs: Map<u64, Finalize>,
     listeners: Vec<Listener>,
-    /// A standby that lags and is going to take over.
+    /// A lagging standby that is going to take over.
     standby: Option<Box<Standby<'a>>>,
     draining: bool,
     checker: Checker<'a>,
@@ -120,7 +120,7 @@ impl<'a> World<'a> {
         world
     }
 
-    /// Lives through so many calls, drains, and tells what happened.
+    /// Runs `operations` calls, drains, and returns the result.
     pub(crate) fn live(mut self, operations: u64) -> (Tally, History, Option<Violation>) {
         let outcome = self.run(operations);
         self.tally.operations = self.calls;
@@ -157,7 +157,7 @@ impl<'a> World<'a> {
         self.probe_leases()
     }
 
-    /// Nobody beats, no sweeper looks: after a while every resource must be there for whoever comes.
+    /// Checks that every lease becomes free without heartbeats and sweepers.
     fn probe_leases(&mut self) -> Result<(), super::check::Fault> {
         self.pass(QUIET);
         self.checker.expect_free();
@@ -171,7 +171,7 @@ impl<'a> World<'a> {
                 action: turno_core::lease::Action::Claim { ttl: None, wait: false },
             });
             self.calls += 1;
-            let call = Call::new(self.calls, NOBODY, ask);
+            let call = Call::new(self.calls, NO_CLIENT, ask);
             self.receive(0, call)?;
         }
         let end = self.time + 5_000;
@@ -239,12 +239,12 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Sends a call over a network that delays, doubles and loses.
+    /// Sends a call over a network that delays, doubles and loses messages.
     fn send(&mut self, client: usize, ask: Ask) {
         self.calls += 1;
         let call = Call::new(self.calls, client, ask);
         self.pending[client] = call.id;
-        // Whoever finalizes clicks twice.
+        // A person who finalizes often clicks twice.
         let doubled = if matches!(call.ask, Ask::Finalize { .. }) { 20 } else { 2 };
         let copies = if !self.draining && self.rng.percent(doubled) { 2 } else { 1 };
         for _ in 0..copies {
@@ -262,9 +262,9 @@ impl<'a> World<'a> {
         self.after(400, 800, Event::Impatient { client, call: call.id });
     }
 
-    /// Sends an answer, which may get lost although everything has happened.
+    /// Sends an answer, which may be lost after the commit.
     fn answer(&mut self, server: usize, call: &Call, reply: Reply) {
-        if call.client == NOBODY {
+        if call.client == NO_CLIENT {
             return;
         }
         if !self.draining && self.rng.percent(3) {

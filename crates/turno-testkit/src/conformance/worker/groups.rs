@@ -1,4 +1,4 @@
-//! Workers on lanes: what is done of a group is not done again.
+//! Workers on lanes: processed items of a group are not processed again.
 
 use super::super::world::{World, draft, put};
 use super::{Message, Reports, eager, id, record, until};
@@ -7,13 +7,13 @@ use turno::store::Counts;
 use turno::{Draft, Failed, Job};
 
 super::cases![
-    a_failing_item_does_not_repeat_the_done_ones_of_its_group,
+    a_failing_item_does_not_repeat_the_processed_items_of_its_group,
     a_group_handler_gets_the_whole_group_and_may_name_the_item_that_failed,
-    a_group_that_fails_as_a_whole_comes_again_as_a_whole,
+    a_group_that_fails_as_a_whole_is_delivered_again_as_a_whole,
     an_unreadable_item_of_a_group_fails_alone,
 ];
 
-async fn a_failing_item_does_not_repeat_the_done_ones_of_its_group(world: World) {
+async fn a_failing_item_does_not_repeat_the_processed_items_of_its_group(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     let mut reports = Reports::new();
@@ -32,7 +32,7 @@ async fn a_failing_item_does_not_repeat_the_done_ones_of_its_group(world: World)
         let (id, attempt) = reports.next().await;
         assert_eq!((id.as_str(), attempt), expected);
     }
-    until("all are done", || async { queue.counts().await.unwrap().processed == 3 }).await;
+    until("all items are processed", || async { queue.counts().await.unwrap().processed == 3 }).await;
     running.stop().await;
     assert!(reports.none());
 }
@@ -54,12 +54,12 @@ async fn a_group_handler_gets_the_whole_group_and_may_name_the_item_that_failed(
     let running = worker.start().unwrap();
     assert_eq!(reports.next().await, ["1", "2", "3"]);
     assert_eq!(reports.next().await, ["2", "3"]);
-    until("all are done", || async { queue.counts().await.unwrap().processed == 3 }).await;
+    until("all items are processed", || async { queue.counts().await.unwrap().processed == 3 }).await;
     running.stop().await;
     assert_eq!(record(&queue, "3").await.errors.len(), 0);
 }
 
-async fn a_group_that_fails_as_a_whole_comes_again_as_a_whole(world: World) {
+async fn a_group_that_fails_as_a_whole_is_delivered_again_as_a_whole(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "2"]).await;
     let mut reports = Reports::new();
@@ -68,7 +68,7 @@ async fn a_group_that_fails_as_a_whole_comes_again_as_a_whole(world: World) {
         let _ = sender.send(group.iter().map(id).collect::<Vec<_>>());
         async move {
             let elsewhere = turno::core::id::ItemId::new("elsewhere").unwrap();
-            // An item of another delivery cannot have failed here: that is the whole group's failure.
+            // The named item belongs to another delivery, so the failure counts for the whole group.
             if group[0].attempt == 1 { Err(Failed::new("a").retry_in(Span::ZERO).at(&elsewhere)) } else { Ok(()) }
         }
     });
@@ -77,7 +77,7 @@ async fn a_group_that_fails_as_a_whole_comes_again_as_a_whole(world: World) {
         (reports.next().await, reports.next().await),
         (vec!["1".into(), "2".into()], vec!["1".into(), "2".into()])
     );
-    until("all are done", || async { queue.counts().await.unwrap().processed == 2 }).await;
+    until("all items are processed", || async { queue.counts().await.unwrap().processed == 2 }).await;
     running.stop().await;
 }
 
@@ -94,6 +94,6 @@ async fn an_unreadable_item_of_a_group_fails_alone(world: World) {
     let running = worker.start().unwrap();
     assert_eq!((reports.next().await, reports.next().await), (vec!["1".into()], vec!["3".into()]));
     let settled = Counts { processed: 2, exhausted: 2, ..Counts::default() };
-    until("all are settled", || async { queue.counts().await.unwrap() == settled }).await;
+    until("all items are settled", || async { queue.counts().await.unwrap() == settled }).await;
     running.stop().await;
 }

@@ -1,4 +1,4 @@
-//! A claim while its handler runs: renewed, or lost.
+//! A delivery while its handler runs: renewed, or lost.
 
 use super::super::world::{START, World, put, settle};
 use super::{Dropped, Message, Reports, inbox, record, soon, until};
@@ -9,19 +9,19 @@ use turno::core::time::Span;
 use turno::{Job, QueueHandle};
 
 super::cases![
-    a_running_handler_keeps_its_claim_past_the_lock_timeout,
-    a_handler_whose_claim_was_taken_is_dropped_and_its_ack_never_happens,
-    a_handler_whose_claim_expired_is_dropped_and_the_item_comes_again,
-    what_a_handler_has_started_hears_of_the_loss,
+    a_running_handler_keeps_its_delivery_past_the_lock_timeout,
+    a_handler_whose_delivery_was_taken_is_dropped_without_an_ack,
+    a_handler_whose_delivery_expired_is_dropped_and_the_item_is_redelivered,
+    a_task_spawned_by_a_handler_learns_of_the_loss,
 ];
 
-/// The delivery of an item that is in process, as somebody else could name it.
+/// Returns the delivery of an item in process, as another client could name it.
 async fn handed(queue: &QueueHandle, id: &str) -> Handed {
     let item = record(queue, id).await.item.expect("it is in process");
     Handed { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence }
 }
 
-/// A handler that reports, holds something that reports its end, and goes on when it may.
+/// Returns a worker whose handler reports its start and its drop, and waits for `go_on`.
 fn worker(queue: &QueueHandle, reports: &Reports<&'static str>, go_on: &Arc<Notify>) -> turno::Worker {
     let (sender, go_on) = (reports.sender.clone(), go_on.clone());
     queue.worker(move |_: Job<Message>| {
@@ -35,7 +35,7 @@ fn worker(queue: &QueueHandle, reports: &Reports<&'static str>, go_on: &Arc<Noti
     })
 }
 
-async fn a_running_handler_keeps_its_claim_past_the_lock_timeout(world: World) {
+async fn a_running_handler_keeps_its_delivery_past_the_lock_timeout(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x", "y"]).await;
     let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
@@ -45,17 +45,18 @@ async fn a_running_handler_keeps_its_claim_past_the_lock_timeout(world: World) {
         world.pass(20_000);
         let expiry = Some(START + Span(20_000 * third + 60_000));
         for id in ["x", "y"] {
-            until("it is renewed", || async { record(&queue, id).await.item.unwrap().expires_at == expiry }).await;
+            until("the delivery is renewed", || async { record(&queue, id).await.item.unwrap().expires_at == expiry })
+                .await;
         }
     }
     assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
     go_on.notify_waiters();
-    until("both are acked", || async { queue.counts().await.unwrap().processed == 2 }).await;
+    until("both items are acked", || async { queue.counts().await.unwrap().processed == 2 }).await;
     assert_eq!(record(&queue, "x").await.done.unwrap().attempt, 1);
     running.stop().await;
 }
 
-async fn a_handler_whose_claim_was_taken_is_dropped_and_its_ack_never_happens(world: World) {
+async fn a_handler_whose_delivery_was_taken_is_dropped_without_an_ack(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
@@ -63,34 +64,34 @@ async fn a_handler_whose_claim_was_taken_is_dropped_and_its_ack_never_happens(wo
     assert_eq!(reports.next().await, "begun");
     settle(&queue, handed(&queue, "x").await, Act::Return { error: None }).await;
     let taken = queue.claim("thief", 1, Span::ZERO).await.unwrap().remove(0);
-    assert!(reports.none(), "it cannot know yet");
+    assert!(reports.none(), "the worker has not renewed since the loss");
     world.pass(20_000);
-    assert_eq!(reports.next().await, "dropped", "the renewal tells");
+    assert_eq!(reports.next().await, "dropped", "the refused renewal drops the handler");
     go_on.notify_waiters();
     running.stop().await;
     assert!(reports.none());
-    let item = record(&queue, "x").await.item.expect("not acked by the one who lost it");
+    let item = record(&queue, "x").await.item.expect("the item is not acked by the worker that lost it");
     assert_eq!((item.fence, item.holder.as_ref().map(|taker| taker.as_str())), (taken.handed.fence, Some("thief")));
     assert_eq!(settle(&queue, taken.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
 }
 
-async fn a_handler_whose_claim_expired_is_dropped_and_the_item_comes_again(world: World) {
+async fn a_handler_whose_delivery_expired_is_dropped_and_the_item_is_redelivered(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
     let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
     assert_eq!(reports.next().await, "begun");
-    // All at once, as for a process that was asleep: no renewal can come in time.
+    // In one step, as after a suspended process: no renewal can come in time.
     world.pass(60_000);
     assert_eq!((reports.next().await, reports.next().await), ("dropped", "begun"));
     go_on.notify_one();
-    until("it is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
+    until("the item is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
     let record = record(&queue, "x").await;
     assert_eq!((record.done.unwrap().attempt, record.errors[0].error.as_str()), (2, "not settled in time"));
     running.stop().await;
 }
 
-async fn what_a_handler_has_started_hears_of_the_loss(world: World) {
+async fn a_task_spawned_by_a_handler_learns_of_the_loss(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let mut reports = Reports::new();
@@ -106,7 +107,7 @@ async fn what_a_handler_has_started_hears_of_the_loss(world: World) {
     queue.pause().await.unwrap();
     settle(&queue, handed(&queue, "x").await, Act::Return { error: None }).await;
     world.pass(20_000);
-    soon("it hears", lost).await.unwrap();
+    soon("the spawned task learns of the loss", lost).await.unwrap();
     assert!(job.is_lost());
     running.stop().await;
     assert_eq!(record(&queue, "x").await.item.unwrap().last, Last::Returned);

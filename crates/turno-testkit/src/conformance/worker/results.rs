@@ -1,4 +1,4 @@
-//! What a handler is given, and what becomes of what it answers.
+//! The input of a handler, and how its result is settled.
 
 use super::super::world::{START, World, draft, put};
 use super::{Message, Reports, id, inbox, record, until};
@@ -9,15 +9,15 @@ use turno::store::Counts;
 use turno::{Draft, Failed, Job};
 
 super::cases![
-    a_typed_payload_arrives_with_all_that_is_known_and_is_acked,
-    a_handlers_error_is_tried_again_later_and_exhausted_at_the_end,
+    a_typed_payload_arrives_with_its_metadata_and_is_acked,
+    an_item_whose_handler_fails_is_retried_and_finally_exhausted,
     a_handler_may_choose_its_delay_or_give_up,
-    a_panic_is_a_failed_attempt_and_others_go_on,
-    a_payload_that_cannot_be_read_is_given_up_and_says_why,
-    a_worker_that_cannot_be_is_refused_at_once,
+    a_panic_is_a_failed_attempt_and_other_handlers_go_on,
+    an_unreadable_payload_is_exhausted_with_its_cause,
+    an_invalid_worker_is_refused_at_once,
 ];
 
-async fn a_typed_payload_arrives_with_all_that_is_known_and_is_acked(world: World) {
+async fn a_typed_payload_arrives_with_its_metadata_and_is_acked(world: World) {
     let queue = world.queue(inbox()).await;
     world.pass(1_234);
     queue.enqueue(vec![Draft { action: Some("ALTA".to_owned()), ..draft("ana", "x") }]).await.unwrap();
@@ -34,15 +34,15 @@ async fn a_typed_payload_arrives_with_all_that_is_known_and_is_acked(world: Worl
     assert_eq!((id(&job).as_str(), &job.payload, job.attempt), ("x", &payload, 1));
     assert_eq!((job.key.as_ref().map(Key::as_str), job.action.as_deref()), (Some("ana"), Some("ALTA")));
     assert_eq!(job.enqueued_at, START + Span(1_234));
-    until("it is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
+    until("the item is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
     let done = record(&queue, "x").await.done.unwrap();
     assert_eq!((done.fence, done.holder.as_ref().map(|taker| taker.as_str())), (job.fence, Some("mailer-1")));
-    super::soon("its claim is over", job.lost()).await;
+    super::soon("`lost` resolves after the ack", job.lost()).await;
     assert!(job.is_lost());
     running.stop().await;
 }
 
-async fn a_handlers_error_is_tried_again_later_and_exhausted_at_the_end(world: World) {
+async fn an_item_whose_handler_fails_is_retried_and_finally_exhausted(world: World) {
     let queue = world.queue(Policy { max_attempts: 3, ..inbox() }).await;
     put(&queue, "ana", &["x"]).await;
     let mut reports = Reports::new();
@@ -56,16 +56,16 @@ async fn a_handlers_error_is_tried_again_later_and_exhausted_at_the_end(world: W
         assert_eq!(reports.next().await, attempt);
         if attempt < 3 {
             let back = || async { record(&queue, "x").await.item.is_some_and(|item| item.ready_at.is_some()) };
-            until("it waits for its back-off", back).await;
+            until("the item waits for its back-off", back).await;
             let now = world.turno.store().unwrap().peek(Vec::new()).await.unwrap().now;
             let due = record(&queue, "x").await.item.unwrap().not_before;
-            assert!(due >= now + Span(1_000 << (attempt - 1)), "it backs off, longer every time");
+            assert!(due >= now + Span(1_000 << (attempt - 1)), "the back-off doubles");
             world.pass((due - now).0 - 1);
             assert!(queue.claim("early", 1, Span::ZERO).await.unwrap().is_empty() && reports.none());
             world.pass(1);
         }
     }
-    until("it is exhausted", || async { queue.counts().await.unwrap().exhausted == 1 }).await;
+    until("the item is exhausted", || async { queue.counts().await.unwrap().exhausted == 1 }).await;
     let errors: Vec<String> = record(&queue, "x").await.errors.into_iter().map(|error| error.error).collect();
     assert_eq!(errors, ["sin línea 1", "sin línea 2", "sin línea 3"]);
     running.stop().await;
@@ -84,16 +84,16 @@ async fn a_handler_may_choose_its_delay_or_give_up(world: World) {
     });
     let running = worker.start().unwrap();
     let settled = Counts { error: 2, exhausted: 1, ..Counts::default() };
-    until("all have failed", || async { queue.counts().await.unwrap() == settled }).await;
+    until("all items have failed", || async { queue.counts().await.unwrap() == settled }).await;
     assert_eq!(record(&queue, "later").await.item.unwrap().not_before, START + Span(77_000));
     assert_eq!(record(&queue, "never").await.errors[0].error, "no such address");
     let error = record(&queue, "error").await.errors.remove(0);
     assert_eq!(error.error, "invalid digit found in string");
-    assert!(error.retry_at < Some(START + Span(2_000)), "the policy's back-off");
+    assert!(error.retry_at < Some(START + Span(2_000)), "the policy's back-off applies");
     running.stop().await;
 }
 
-async fn a_panic_is_a_failed_attempt_and_others_go_on(world: World) {
+async fn a_panic_is_a_failed_attempt_and_other_handlers_go_on(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["at once", "later", "fine"]).await;
     let worker = queue.worker(move |job: Job<Message>| {
@@ -106,22 +106,22 @@ async fn a_panic_is_a_failed_attempt_and_others_go_on(world: World) {
     });
     let running = worker.concurrency(1).start().unwrap();
     let settled = Counts { error: 2, processed: 1, ..Counts::default() };
-    until("all are settled", || async { queue.counts().await.unwrap() == settled }).await;
+    until("all items are settled", || async { queue.counts().await.unwrap() == settled }).await;
     assert_eq!(record(&queue, "at once").await.errors[0].error, "panicked: broken before the first await");
     assert_eq!(record(&queue, "later").await.errors[0].error, "panicked: broken at later");
     put(&queue, "ana", &["afterwards"]).await;
-    until("it goes on", || async { queue.counts().await.unwrap().processed == 2 }).await;
+    until("the worker goes on", || async { queue.counts().await.unwrap().processed == 2 }).await;
     running.stop().await;
 }
 
-async fn a_payload_that_cannot_be_read_is_given_up_and_says_why(world: World) {
+async fn an_unreadable_payload_is_exhausted_with_its_cause(world: World) {
     let queue = world.queue(inbox()).await;
     let strange = Draft { payload: r#"{"de":7}"#.into(), ..draft("ana", "strange") };
     let broken = Draft { payload: "{".into(), ..draft("ana", "broken") };
     queue.enqueue(vec![strange, broken, draft("ana", "fine")]).await.unwrap();
     let running = queue.worker(move |_: Job<Message>| async { Ok(()) }).start().unwrap();
     let settled = Counts { exhausted: 2, processed: 1, ..Counts::default() };
-    until("all are settled", || async { queue.counts().await.unwrap() == settled }).await;
+    until("all items are settled", || async { queue.counts().await.unwrap() == settled }).await;
     let record = record(&queue, "strange").await;
     let error = &record.errors[0].error;
     assert!(error.starts_with("the payload is not a ") && error.contains("Message"), "{error}");
@@ -129,7 +129,7 @@ async fn a_payload_that_cannot_be_read_is_given_up_and_says_why(world: World) {
     running.stop().await;
 }
 
-async fn a_worker_that_cannot_be_is_refused_at_once(world: World) {
+async fn an_invalid_worker_is_refused_at_once(world: World) {
     let queue = world.queue(inbox()).await;
     let worker = || queue.worker(|_: Job<Message>| async { Ok(()) });
     assert!(worker().instance("").start().is_err());

@@ -1,4 +1,4 @@
-//! Workers that stop: what they have begun is finished or given back, and nothing waits for an expiry.
+//! Workers that stop: running items are finished, the others are returned, and no item waits for an expiry.
 
 use super::super::world::{World, put};
 use super::{Dropped, Message, Reports, eager, id, inbox, record, soon, until};
@@ -12,14 +12,14 @@ use turno::store::Counts;
 use turno::{Job, QueueHandle, RunningWorker, Worker};
 
 super::cases![
-    a_stop_waits_for_running_handlers_and_takes_nothing_new,
-    a_stop_gives_back_what_was_not_begun_with_its_attempt,
-    a_handler_that_outlasts_the_grace_is_dropped_and_its_item_given_back,
-    run_until_stops_when_it_is_told,
-    a_dropped_worker_ends_its_handlers_and_its_claims_expire,
+    a_stop_waits_for_running_handlers_and_claims_nothing_new,
+    a_stop_returns_unstarted_items_without_counting_an_attempt,
+    a_handler_that_outlasts_the_grace_is_dropped_and_its_item_returned,
+    run_until_stops_on_its_signal,
+    a_dropped_worker_ends_its_handlers_and_its_deliveries_expire,
 ];
 
-/// A handler that reports its item and waits for a permit.
+/// Returns a worker whose handler reports its item and waits for a permit.
 fn worker(queue: &QueueHandle, reports: &Reports<String>, permits: &Arc<Semaphore>) -> Worker {
     let (sender, permits) = (reports.sender.clone(), permits.clone());
     queue.worker(move |job: Job<Message>| {
@@ -32,54 +32,54 @@ fn worker(queue: &QueueHandle, reports: &Reports<String>, permits: &Arc<Semaphor
     })
 }
 
-/// Tells a worker to stop, and answers once it has been told.
-async fn told_to_stop(running: RunningWorker) -> JoinHandle<()> {
+/// Tells a worker to stop. Returns once the worker has received the signal.
+async fn signal_stop(running: RunningWorker) -> JoinHandle<()> {
     let mut stop = Box::pin(running.stop());
     let first = std::future::poll_fn(|context| Poll::Ready(stop.as_mut().poll(context))).await;
-    assert!(first.is_pending(), "there is something to wait for");
+    assert!(first.is_pending(), "the stop waits for a handler");
     tokio::spawn(stop)
 }
 
-async fn a_stop_waits_for_running_handlers_and_takes_nothing_new(world: World) {
+async fn a_stop_waits_for_running_handlers_and_claims_nothing_new(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x", "y"]).await;
     let (mut reports, permits) = (Reports::new(), Arc::new(Semaphore::new(0)));
     let running = worker(&queue, &reports, &permits).start().unwrap();
     reports.next().await;
     reports.next().await;
-    let stop = told_to_stop(running).await;
+    let stop = signal_stop(running).await;
     put(&queue, "ana", &["new"]).await;
     permits.add_permits(1);
-    until("one is done", || async { queue.counts().await.unwrap().processed == 1 }).await;
-    assert!(!stop.is_finished(), "the other still runs");
+    until("one item is processed", || async { queue.counts().await.unwrap().processed == 1 }).await;
+    assert!(!stop.is_finished(), "the other handler still runs");
     permits.add_permits(1);
-    soon("it stops", stop).await.unwrap();
-    assert_eq!(queue.counts().await.unwrap().processed, 2, "acked before the stop returned");
+    soon("the worker stops", stop).await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().processed, 2, "both items are acked before the stop returns");
     assert!(reports.none());
     assert_eq!(record(&queue, "new").await.item.unwrap().attempt, 0);
 }
 
-async fn a_stop_gives_back_what_was_not_begun_with_its_attempt(world: World) {
+async fn a_stop_returns_unstarted_items_without_counting_an_attempt(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     let (mut reports, permits) = (Reports::new(), Arc::new(Semaphore::new(0)));
     let running = worker(&queue, &reports, &permits).start().unwrap();
     assert_eq!(reports.next().await, "1");
-    assert_eq!(record(&queue, "3").await.item.unwrap().attempt, 1, "all three are handed out");
-    let stop = told_to_stop(running).await;
+    assert_eq!(record(&queue, "3").await.item.unwrap().attempt, 1, "all three items are handed out");
+    let stop = signal_stop(running).await;
     permits.add_permits(1);
-    soon("it stops", stop).await.unwrap();
+    soon("the worker stops", stop).await.unwrap();
     assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, pending: 2, ..Counts::default() });
     for id in ["2", "3"] {
         let item = record(&queue, id).await.item.unwrap();
         assert_eq!((item.attempt, item.last), (0, Last::Returned));
     }
-    assert!(reports.none(), "nothing was begun after the stop");
+    assert!(reports.none(), "no handler starts after the stop");
     let rest = queue.claim("next", 1, Span::ZERO).await.unwrap().remove(0);
-    assert_eq!((rest.items[0].id.as_str(), rest.attempt), ("2", 1), "at once, and in its place");
+    assert_eq!((rest.items[0].id.as_str(), rest.attempt), ("2", 1), "the item comes back at once and in its order");
 }
 
-async fn a_handler_that_outlasts_the_grace_is_dropped_and_its_item_given_back(world: World) {
+async fn a_handler_that_outlasts_the_grace_is_dropped_and_its_item_returned(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let mut reports = Reports::new();
@@ -94,42 +94,42 @@ async fn a_handler_that_outlasts_the_grace_is_dropped_and_its_item_given_back(wo
     });
     let running = worker.grace(Span(5_000)).start().unwrap();
     assert_eq!(reports.next().await, "begun");
-    let stop = told_to_stop(running).await;
+    let stop = signal_stop(running).await;
     queue.counts().await.unwrap();
-    assert!(!stop.is_finished() && reports.none(), "the grace is not over");
-    // Slowly, and no further than needed: what it gives back must not have expired.
+    assert!(!stop.is_finished() && reports.none(), "the grace period is not over");
+    // In small steps up to the end of the grace period: the returned delivery must not have expired.
     let passing = async {
         while reports.none() {
             world.pass(50);
             queue.counts().await.unwrap();
         }
     };
-    soon("it is dropped", passing).await;
-    soon("it stops", stop).await.unwrap();
+    soon("the handler is dropped", passing).await;
+    soon("the worker stops", stop).await.unwrap();
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() });
     let item = record(&queue, "x").await.item.unwrap();
     assert_eq!((item.attempt, item.last), (0, Last::Returned));
 }
 
-async fn run_until_stops_when_it_is_told(world: World) {
+async fn run_until_stops_on_its_signal(world: World) {
     let queue = world.queue(inbox()).await;
-    let (told, tell) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let done = tell.clone();
+    let (stop, started) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let done = started.clone();
     let worker = queue.worker(move |_: Job<Message>| {
         done.add_permits(1);
         async { Ok(()) }
     });
-    let signal = told.clone();
+    let signal = stop.clone();
     let run = tokio::spawn(worker.run_until(async move { drop(signal.acquire().await) }));
     put(&queue, "ana", &["x"]).await;
-    soon("it works", tell.acquire()).await.unwrap().forget();
+    soon("the handler runs", started.acquire()).await.unwrap().forget();
     assert!(!run.is_finished());
-    told.add_permits(1);
-    soon("it ends", run).await.unwrap().unwrap();
+    stop.add_permits(1);
+    soon("the worker stops", run).await.unwrap().unwrap();
     assert_eq!(queue.counts().await.unwrap().processed, 1);
 }
 
-async fn a_dropped_worker_ends_its_handlers_and_its_claims_expire(world: World) {
+async fn a_dropped_worker_ends_its_handlers_and_its_deliveries_expire(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let mut reports = Reports::new();

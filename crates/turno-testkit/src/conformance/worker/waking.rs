@@ -1,4 +1,4 @@
-//! Workers wake at once, wherever the reason lies, and share the work between instances.
+//! Workers wake at once, also for events of another instance, and share the work between instances.
 
 use super::super::world::{World, draft, put, queue_name, take_one};
 use super::{Message, Reports, id, inbox, record, until};
@@ -11,15 +11,15 @@ use turno::{Draft, Job, QueueHandle, RunningWorker};
 
 super::cases![
     a_paused_queue_hands_a_worker_nothing_and_resuming_wakes_it,
-    a_worker_hears_of_work_on_another_instance,
+    a_worker_wakes_on_new_work_of_another_instance,
     a_worker_wakes_when_a_window_ends,
-    a_worker_wakes_when_the_claim_of_a_dead_instance_expires,
-    a_worker_works_on_no_more_than_it_has_hands_for,
+    a_worker_wakes_when_the_delivery_of_a_dead_instance_expires,
+    a_worker_never_exceeds_its_concurrency,
     two_workers_on_two_instances_process_each_item_once_in_order_per_key,
     the_observer_catches_workers_that_do_not_share_a_queue,
 ];
 
-/// A worker that reports every item.
+/// Starts a worker that reports every item.
 fn start(queue: &QueueHandle, reports: &Reports<(String, u32)>) -> RunningWorker {
     let sender = reports.sender.clone();
     let worker = queue.worker(move |job: Job<Message>| {
@@ -46,7 +46,7 @@ async fn a_paused_queue_hands_a_worker_nothing_and_resuming_wakes_it(world: Worl
     running.stop().await;
 }
 
-async fn a_worker_hears_of_work_on_another_instance(world: World) {
+async fn a_worker_wakes_on_new_work_of_another_instance(world: World) {
     let queue = world.queue(inbox()).await;
     let there = world.instance().await.queue(queue_name()).await.unwrap();
     let mut reports = Reports::new();
@@ -72,7 +72,7 @@ async fn a_worker_wakes_when_a_window_ends(world: World) {
     running.stop().await;
 }
 
-async fn a_worker_wakes_when_the_claim_of_a_dead_instance_expires(world: World) {
+async fn a_worker_wakes_when_the_delivery_of_a_dead_instance_expires(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let dead = world.instance().await;
@@ -87,10 +87,10 @@ async fn a_worker_wakes_when_the_claim_of_a_dead_instance_expires(world: World) 
     running.stop().await;
 }
 
-async fn a_worker_works_on_no_more_than_it_has_hands_for(world: World) {
+async fn a_worker_never_exceeds_its_concurrency(world: World) {
     let queue = world.queue(inbox()).await;
     queue.enqueue((0..30).map(|n| draft("ana", &n.to_string())).collect()).await.unwrap();
-    // How many are at it now, and the most there ever were.
+    // The number of handlers that run now, and the highest number so far.
     let at_it = Arc::new(Mutex::new((0, 0)));
     let counted = at_it.clone();
     let worker = queue.worker(move |_: Job<Message>| {
@@ -109,7 +109,7 @@ async fn a_worker_works_on_no_more_than_it_has_hands_for(world: World) {
         }
     });
     let running = worker.concurrency(3).start().unwrap();
-    until("all are done", || async { queue.counts().await.unwrap().processed == 30 }).await;
+    until("all items are processed", || async { queue.counts().await.unwrap().processed == 30 }).await;
     running.stop().await;
     assert!(at_it.lock().unwrap().1 <= 3, "{at_it:?}");
 }
@@ -117,14 +117,14 @@ async fn a_worker_works_on_no_more_than_it_has_hands_for(world: World) {
 const KEYS: usize = 10;
 const EACH: usize = 12;
 
-/// What somebody beside the workers sees: per key what is in process and what came last, and what was wrong.
+/// The record of an observer: per key whether an item is in process and the last item, and all violations.
 #[derive(Default)]
 struct Seen {
     keys: HashMap<String, (bool, usize)>,
     wrong: Vec<String>,
 }
 
-/// Lets two workers process `KEYS` × `EACH` items and tells what an observer found wrong.
+/// Lets two workers process `KEYS` × `EACH` items. Returns the violations that the observer found.
 async fn observe(queues: [QueueHandle; 2], handed_out: usize) -> Vec<String> {
     let seen: Arc<Mutex<Seen>> = Arc::default();
     let (done, _) = tokio::sync::watch::channel(0);
@@ -153,7 +153,7 @@ async fn observe(queues: [QueueHandle; 2], handed_out: usize) -> Vec<String> {
     };
     let running = queues.each_ref().map(start);
     let mut watched = done.subscribe();
-    super::soon("all are processed", watched.wait_for(|done| *done >= handed_out)).await.unwrap();
+    super::soon("all items are processed", watched.wait_for(|done| *done >= handed_out)).await.unwrap();
     for worker in running {
         worker.stop().await;
     }
@@ -181,7 +181,7 @@ async fn two_workers_on_two_instances_process_each_item_once_in_order_per_key(wo
     assert_eq!(record(&here, "3/7").await.done.unwrap().attempt, 1);
 }
 
-/// The control: the same check must fail where nothing keeps the two apart.
+/// The control: the observer must find violations where nothing keeps the two workers apart.
 async fn the_observer_catches_workers_that_do_not_share_a_queue(world: World) {
     let here = world.queue(lane()).await;
     let there = world.turno.put_queue(QueueName::new("apart").unwrap(), lane()).await.unwrap();

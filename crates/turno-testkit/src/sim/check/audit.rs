@@ -1,4 +1,4 @@
-//! What must hold for all rows together, now and then and at the end; and that nothing is stuck in the end.
+//! Invariants over all rows together, checked at intervals and at the end, and that no item is stuck at the end.
 
 use super::model::{Is, Queues};
 use super::{Checked, fault};
@@ -12,7 +12,12 @@ use turno_core::queue::{Ended, Kind};
 impl Queues<'_> {
     pub(super) fn audit(&self, db: &Db, bug: Option<Bug>) -> Checked {
         if self.accepted != (db.hot.len() + db.done.len()) as u64 {
-            let text = format!("accepted {}, there are {} + {}", self.accepted, db.hot.len(), db.done.len());
+            let text = format!(
+                "accepted {}, stored are {} unfinished and {} finished",
+                self.accepted,
+                db.hot.len(),
+                db.done.len()
+            );
             return fault("Q5", "", text);
         }
         let mut counts = [Counts::default(); QUEUES];
@@ -21,7 +26,7 @@ impl Queues<'_> {
             *match item.is {
                 Is::Waiting => &mut count.pending,
                 Is::Failed | Is::Tried => &mut count.error,
-                // What changed meanwhile waits, whoever has the older state.
+                // An item that changed during a delivery counts as pending.
                 Is::Handed(_) if item.revision > item.handed => &mut count.pending,
                 Is::Handed(_) => &mut count.in_process,
                 Is::Parked | Is::Done(Ended::Exhausted) => &mut count.exhausted,
@@ -32,26 +37,26 @@ impl Queues<'_> {
             let kept = db.bodies.get(seq).is_some_and(|body| body.payload == item.payload);
             if !kept || exhausted && db.errors.get(seq).is_none_or(Vec::is_empty) {
                 let id = if exhausted { "Q9" } else { "Q5" };
-                return fault(id, self.name(*seq), format!("what {:?} carried is gone", item.id));
+                return fault(id, self.name(*seq), format!("the payload or the errors of {:?} are gone", item.id));
             }
             let there = match item.is {
                 Is::Done(ended) => db.done.get(seq).is_some_and(|done| done.ended == ended),
                 _ => db.hot.contains_key(seq),
             };
             if !there {
-                return fault("Q5", self.name(*seq), format!("it is {:?} and not there", item.is));
+                return fault("Q5", self.name(*seq), format!("the item is {:?} and its row is missing", item.is));
             }
         }
         for (queue, model) in counts.iter().enumerate() {
             let counted = db.counts(queue_id(queue), bug);
             if counted != *model {
-                return fault("Q15", queue, format!("counted {counted:?}, there are {model:?}"));
+                return fault("Q15", queue, format!("counted {counted:?}, expected {model:?}"));
             }
         }
         Ok(())
     }
 
-    /// Something that nobody is going to finish, although nobody is in its way.
+    /// Returns an unfinished item that nothing blocks, if there is one.
     pub(super) fn stuck(&self) -> Option<Seq> {
         if let Some(seq) = self.loose.first() {
             return Some(*seq);

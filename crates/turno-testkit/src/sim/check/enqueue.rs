@@ -1,4 +1,4 @@
-//! What must hold when items are admitted: ids once, changes never dropped, places in the order of arrival.
+//! Invariants of enqueues: an id is accepted once, no change is dropped, sequence numbers follow the order of arrival.
 
 use super::model::{Is, Known, Queues};
 use super::{Checked, Commit, fault};
@@ -21,7 +21,7 @@ impl Queues<'_> {
                     Accepted::Coalesced { id } => {
                         let into = self.ids.get(&(queue, id.clone())).copied();
                         let Some(seq) = into else {
-                            return fault("S3", id, "a change went into an item that nobody sent");
+                            return fault("S3", id, "a change was coalesced into an unknown item");
                         };
                         self.changed(seq, queue, item, commit)?;
                         if !coalesced.contains(&seq) {
@@ -34,7 +34,7 @@ impl Queues<'_> {
         for seq in coalesced {
             self.revised(seq, changes)?;
         }
-        // Of what was accepted and coalesced by one group, the last one stays.
+        // If one group coalesces several changes of an item, the last payload is stored.
         let last = |body: &&Body| !changes.replaced.iter().any(|newer| newer.seq == body.seq);
         for body in changes.bodies.iter().filter(last).chain(&changes.replaced) {
             let known = self.items.get(&body.seq);
@@ -61,7 +61,7 @@ impl Queues<'_> {
             let sync = self.policy(queue).kind == Kind::Sync;
             let lane = self.lanes.entry((queue, key.clone())).or_default();
             if seq <= lane.last_seq {
-                let text = format!("{} arrived after {} and stands before it", seq.0, lane.last_seq.0);
+                let text = format!("sequence number {} was given after {}", seq.0, lane.last_seq.0);
                 return fault("Q1", subject(queue, new), text);
             }
             if sync && !lane.open.is_empty() {
@@ -105,44 +105,45 @@ impl Queues<'_> {
         match known {
             None if let Some((_, key, payload)) = self.absorbed.get(&(queue, new.id.clone())) => {
                 let right = differs == (*key != new.key || *payload != new.payload);
-                let text = || format!("{} was told differs: {differs}", new.id);
+                let text = || format!("{} was answered with differs: {differs}", new.id);
                 if right { Ok(()) } else { fault("Q12", subject(queue, new), text()) }
             }
-            None => fault("Q5", subject(queue, new), format!("{} is new and was turned away", new.id)),
-            // A sync item carries by now what newer changes brought, so there is nothing to compare with.
+            None => fault("Q5", subject(queue, new), format!("{} is new and was answered as a duplicate", new.id)),
+            // The payload of a sync item may have been replaced by newer changes, so there is nothing to compare with.
             Some(_) if self.policy(queue).kind == Kind::Sync => Ok(()),
             Some(known) if differs != (known.payload != new.payload || known.key != new.key) => {
-                fault("Q12", subject(queue, new), format!("{} was told differs: {differs}", new.id))
+                fault("Q12", subject(queue, new), format!("{} was answered with differs: {differs}", new.id))
             }
             Some(_) => Ok(()),
         }
     }
 
-    /// The id went into an item in a commit that this one must have seen. What was accepted for another key at the same
-    /// time cannot be seen.
+    /// Returns whether the id was coalesced into an item in a commit that this transaction must have seen. An id that
+    /// was accepted under another key at the same time cannot be seen.
     fn was_absorbed(&self, queue: QueueId, new: &NewItem, began: u64) -> bool {
         let known = self.absorbed.get(&(queue, new.id.clone()));
         new.id_given && known.is_some_and(|(born, _, _)| *born <= began)
     }
 
-    /// A newer change of a key takes the place of the older one.
+    /// Applies a newer change that replaces the older one of its key.
     fn changed(&mut self, seq: Seq, queue: QueueId, new: &NewItem, commit: &Commit<'_>) -> Checked {
         let (now, began) = (commit.now, commit.began);
-        // An id is not accepted again, not even as a change; unless it was accepted for another key at the same time.
+        // An id is not accepted again, not even as a change, unless it was accepted under another key at the same
+        // time.
         let known = self.ids.get(&(queue, new.id.clone())).and_then(|seq| self.items.get(seq));
         let again = new.id_given && known.is_some_and(|known| known.born <= began);
         if again || self.was_absorbed(queue, new, began) {
             return fault("Q12", subject(queue, new), format!("{} was accepted twice", new.id));
         }
         if new.id_given {
-            let said = (self.commits, new.key.clone(), new.payload.clone());
-            self.absorbed.insert((queue, new.id.clone()), said);
+            let change = (self.commits, new.key.clone(), new.payload.clone());
+            self.absorbed.insert((queue, new.id.clone()), change);
         }
         let Some(item) = self.items.get_mut(&seq) else {
             return Ok(());
         };
         if item.key != new.key || matches!(item.is, Is::Done(_)) {
-            let text = format!("a change went into {item:?}, which does not wait for it");
+            let text = format!("a change was coalesced into {item:?}, which is not waiting");
             return fault("S3", subject(queue, new), text);
         }
         item.payload = new.payload.clone();
@@ -158,7 +159,7 @@ impl Queues<'_> {
         Ok(())
     }
 
-    /// The row of a changed key: its revision has grown, and unless somebody works on it, it may run.
+    /// Checks the row of a changed key: its revision has grown, and unless a delivery is live, it is due.
     fn revised(&mut self, seq: Seq, changes: &Changes) -> Checked {
         let of_seq = |item: &&Item| item.seq == seq;
         let Some(row) = changes.update.iter().find(of_seq).or(changes.insert.iter().find(of_seq)) else {

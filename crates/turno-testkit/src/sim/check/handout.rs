@@ -1,13 +1,13 @@
-//! What must hold when work is handed out: whose turn, how much of it, how often, and with which data.
+//! Invariants of deliveries: turn, group size, attempts and data.
 
 use super::model::{Delivered, Is, Queues};
 use super::{Checked, Commit, fault};
-use crate::sim::message::{Ask, Reply, Work};
+use crate::sim::message::{Ask, Reply, WorkerDelivery};
 use turno_core::id::{Fence, Seq};
 use turno_core::queue::{Changes, Ended, Kind, Policy};
 use turno_core::time::{Span, Time};
 
-/// After so many failures together, the members of a group are tried one by one.
+/// After this many failures as a group, its items are delivered one by one.
 const TOGETHER: u32 = 2;
 
 impl Queues<'_> {
@@ -26,18 +26,18 @@ impl Queues<'_> {
         Ok(())
     }
 
-    /// Each item by itself: it may be handed out at all, and its numbers are right.
-    fn members(&self, policy: &Policy, work: &Work, now: Time, changes: &Changes) -> Checked {
+    /// Checks each item of a delivery: it may be handed out, and its numbers are right.
+    fn members(&self, policy: &Policy, work: &WorkerDelivery, now: Time, changes: &Changes) -> Checked {
         let delivery = &work.delivery;
         for ((seq, attempt), body) in delivery.items.iter().zip(&work.bodies) {
             let name = self.name(*seq);
             let Some(item) = self.items.get(seq) else {
-                return fault("Q5", name, "handed out, and nobody sent it");
+                return fault("Q5", name, "an unknown item was handed out");
             };
             match item.is {
                 Is::Waiting | Is::Failed | Is::Tried => {}
                 Is::Done(Ended::Processed) => {
-                    return fault("Q4", name, "acked, and handed out again");
+                    return fault("Q4", name, "the item was handed out again after its ack");
                 }
                 Is::Handed(fence) => {
                     let until = self.deliveries.get(&fence).map(|known| known.until);
@@ -48,7 +48,7 @@ impl Queues<'_> {
                 }
             }
             if !changes.update.iter().any(|row| row.seq == *seq && row.fence == delivery.fence) {
-                return fault("Q3", name, "handed out, and that is not written down");
+                return fault("Q3", name, "the delivery has no row");
             }
             if *attempt != item.attempts + 1 || *attempt > policy.max_attempts {
                 let text = format!("attempt {attempt} after {} of {}", item.attempts, policy.max_attempts);
@@ -57,7 +57,7 @@ impl Queues<'_> {
             if delivery.fence <= item.fence {
                 return fault("Q8", name, format!("fence {} after {}", delivery.fence.0, item.fence.0));
             }
-            // A group goes by its head: its mates' back-offs differ by a few milliseconds.
+            // A group follows its head: the back-offs of the others differ by a few milliseconds.
             if *seq == delivery.seq && now < item.not_before {
                 return fault("Q10", name, format!("not before {}, handed out at {}", item.not_before.0, now.0));
             }
@@ -76,8 +76,8 @@ impl Queues<'_> {
         Ok(())
     }
 
-    /// The delivery as a whole: its key's turn, in order, complete, and not too early.
-    fn turn(&self, policy: &Policy, work: &Work, commit: &Commit<'_>) -> Checked {
+    /// Checks the delivery as a whole: the key's turn, the order, the size, and not too early.
+    fn turn(&self, policy: &Policy, work: &WorkerDelivery, commit: &Commit<'_>) -> Checked {
         let (delivery, now) = (&work.delivery, commit.now);
         let name = self.name(delivery.seq);
         let members: Vec<Seq> = delivery.items.iter().map(|(seq, _)| *seq).collect();
@@ -111,7 +111,7 @@ impl Queues<'_> {
         let group = &open[..members.len()];
         if head.group != Fence(0) {
             if group.iter().any(|(_, item)| item.group != head.group) {
-                return fault("Q11", name, "somebody joined a group that had been handed out before");
+                return fault("Q11", name, "an item joined a group that had been handed out before");
             }
             if head.attempts >= TOGETHER && members.len() > 1 {
                 return fault("Q17", name, "a group that keeps failing was not split");
@@ -119,7 +119,7 @@ impl Queues<'_> {
             return Ok(());
         }
         if group.iter().any(|(_, item)| item.group != Fence(0)) {
-            return fault("Q11", name, "a retry was mixed with fresh messages");
+            return fault("Q11", name, "a retry was grouped with fresh messages");
         }
         let most = policy.batch() as usize;
         let mates = open.iter().take(most).take_while(|(_, item)| item.group == Fence(0) && item.since <= now);
@@ -136,7 +136,7 @@ impl Queues<'_> {
         Ok(())
     }
 
-    fn take(&mut self, work: &Work, now: Time, changes: &Changes) {
+    fn take(&mut self, work: &WorkerDelivery, now: Time, changes: &Changes) {
         let delivery = &work.delivery;
         let mut members = Vec::with_capacity(delivery.items.len());
         for (seq, attempt) in &delivery.items {
@@ -166,7 +166,7 @@ impl Queues<'_> {
     }
 }
 
-/// When a group of fresh messages may be handed out, as the contract says.
+/// Returns when a group of fresh messages is due, by the contract.
 fn due(policy: &Policy, arrivals: &[Time], typed: Option<Time>) -> Time {
     if policy.window == Span::ZERO {
         return Time(i64::MIN);

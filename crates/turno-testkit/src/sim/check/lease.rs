@@ -1,4 +1,4 @@
-//! What must hold for leases, call by call in the order of the commits.
+//! Invariants of leases, checked call by call in the order of the commits.
 
 mod task;
 mod verbs;
@@ -15,17 +15,17 @@ use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Command, Ending, Holder, Outcome, Reason, Refused, State};
 use turno_core::time::Time;
 
-/// The ownership that is in force.
+/// The ownership in force.
 #[derive(Clone, Debug)]
 struct Own {
     holder: Holder,
     fence: Fence,
     claim: i64,
     locked_at: Time,
-    /// The last work that could have counted.
+    /// The time of the last work that could have counted.
     worked_at: Time,
     expires_at: Time,
-    /// Its page was left: it ends as released.
+    /// Whether `leave` was accepted: the ownership then ends as released.
     leaving: bool,
 }
 
@@ -35,23 +35,23 @@ struct Lease {
     own: Option<Own>,
     highest: Fence,
     line: Line,
-    /// The last one that nobody ended: what was begun under it in time may still be finished.
+    /// The last expired ownership without a successor: a line begun under it in time may still be finished.
     lapsed: Option<Own>,
     /// How every earlier ownership ended.
     over: Map<Fence, (Reason, Holder)>,
-    /// Ended in this commit, and not yet seen in the history.
+    /// Ownerships that ended in this commit and were not yet seen in the history.
     ending: Vec<Own>,
     last_end: Time,
-    /// The commit that brought its row; 0 while there is none.
+    /// The commit that created the row, or 0.
     born: u64,
 }
 
 #[derive(Clone)]
 pub(super) struct Leases {
     all: Map<Resource, Lease>,
-    /// Those that are leases and nothing else.
+    /// The resources that are not tasks.
     probed: Vec<Resource>,
-    /// Resources that must be granted and were not yet; none before the end.
+    /// Resources whose claim must still be granted. `None` before the end of the run.
     probing: Option<Vec<Resource>>,
     /// Ownerships whose end was announced.
     announced: Map<Fence, Vec<Resource>>,
@@ -63,7 +63,7 @@ impl Leases {
         Leases { all: Map::default(), probed, probing: None, announced: Map::default() }
     }
 
-    /// Fences that were granted in lost commits are not granted again.
+    /// Marks the fences granted in lost commits as used.
     pub(super) fn carry_over(&mut self, lost: &Leases) {
         for (resource, before) in &lost.all {
             let lease = self.all.entry(resource.clone()).or_default();
@@ -77,20 +77,20 @@ impl Leases {
 
     pub(super) fn probed(&self) -> Checked {
         match self.probing.iter().flatten().next() {
-            Some(left) => fault("L13", left, "nobody holds it, and yet it was not granted"),
+            Some(left) => fault("L13", left, "the lease is free, and no claim was granted"),
             None => Ok(()),
         }
     }
 
-    /// When nobody beats or claims any more, every ownership is ended, and so announced, without anybody asking.
+    /// Checks at the end, without heartbeats and claims, that every ownership was ended and so announced.
     pub(super) fn drained(&self) -> Checked {
         match self.all.iter().find_map(|(at, lease)| Some((at, lease.own.as_ref()?))) {
-            Some((at, own)) => fault("L16", at, format!("{own:?} has run out, and nobody announced it")),
+            Some((at, own)) => fault("L16", at, format!("{own:?} has expired, and its end was not announced")),
             None => Ok(()),
         }
     }
 
-    /// The end of an ownership is announced in the commit that ends it, and in no other.
+    /// Checks that the end of an ownership is announced in the commit that ends it, and in no other.
     fn announced(&mut self, commit: &Commit<'_>, write: &LeaseWrite) -> Checked {
         let ends = |event: &Event| matches!(&*event.name, "lease.lost" | "lease.released");
         let mut events: Vec<&Event> = commit.events.iter().map(|(_, event)| &**event).filter(|one| ends(one)).collect();
@@ -99,13 +99,15 @@ impl Leases {
             let known = self.announced.entry(fence).or_default();
             let about = |event: &&Event| at.as_str() == &*event.resource && event.fence == Some(fence);
             let Some(index) = events.iter().position(about).filter(|_| !known.contains(at)) else {
-                return fault("L16", at, format!("{ending:?} was not announced, or before"));
+                return fault("L16", at, format!("{ending:?} was not announced, or was announced before"));
             };
             events.remove(index);
             known.push(at.clone());
         }
         match events.first() {
-            Some(event) => fault("L16", &event.resource, format!("{event:?} was announced, and did not end here")),
+            Some(event) => {
+                fault("L16", &event.resource, format!("{event:?} was announced, and no ownership ended in this commit"))
+            }
             None => Ok(()),
         }
     }
@@ -127,7 +129,7 @@ impl Leases {
                 _ => continue,
             };
             let lease = self.all.entry(command.resource.clone()).or_default();
-            // Beats and releases do not create rows, so they may have looked, unlocked, before there was one.
+            // Heartbeats and releases create no row, so they may have read, without a lock, before the row existed.
             let passive = matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Look);
             let unseen = passive && *view == State::unseen(command.resource.clone());
             if unseen && (lease.born == 0 || commit.began < lease.born) {
@@ -173,13 +175,13 @@ impl Leases {
         Ok(())
     }
 
-    /// What was written is what was answered.
+    /// Checks that the written row equals the answer.
     fn row(&self, state: &State) -> Checked {
         let own = self.all.get(&state.resource).and_then(|lease| lease.own.as_ref());
-        let told = own.map(|own| (own.fence, own.expires_at, own.locked_at));
+        let answered = own.map(|own| (own.fence, own.expires_at, own.locked_at));
         let written = state.grant.as_ref().map(|grant| (grant.fence, grant.expires_at, grant.locked_at));
-        if told != written {
-            return fault("L1", &state.resource, format!("answered {told:?} and wrote {written:?}"));
+        if answered != written {
+            return fault("L1", &state.resource, format!("answered {answered:?} and wrote {written:?}"));
         }
         Ok(())
     }
@@ -208,8 +210,8 @@ impl Lease {
             self.line.drop_passed(now);
         }
         match &command.action {
-            Action::Heartbeat { .. } if pinned => return fault("L3", at, "whoever finishes something stopped a beat"),
-            // Nobody may take it while something is finished under it.
+            Action::Heartbeat { .. } if pinned => return fault("L3", at, "a finalize blocked a heartbeat"),
+            // A finalize pins the lease, so no other holder may take it.
             _ if pinned => {}
             Action::Claim { .. } | Action::ForceClaim { .. } => self.claim(command, answer, view, now)?,
             Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
@@ -229,10 +231,12 @@ impl Lease {
                     return fault("L14", at, format!("could not join the line: {answer:?}"));
                 }
             }
-            Action::KeepPlace => match (answer, self.line.place(&command.who)) {
+            Action::KeepPlace => match (answer, self.line.index_of(&command.who)) {
                 (Ok(Outcome::InLine { position, .. }), Some(_)) => self.stood(command, Some(*position), now)?,
                 (Ok(Outcome::LeftLine), None) => {}
-                (answer, place) => return fault("L14", at, format!("kept a place {place:?} and got {answer:?}")),
+                (answer, place) => {
+                    return fault("L14", at, format!("a ticket at {place:?} was kept with the answer {answer:?}"));
+                }
             },
             Action::LeaveLine => self.line.leave(&command.who),
         }
@@ -246,20 +250,20 @@ impl Lease {
         self.ending.push(own);
     }
 
-    /// The late one is told how it really ended.
-    fn told(&self, at: &Resource, fence: Fence, ending: &Ending) -> Checked {
+    /// Checks that a late holder learns how its ownership really ended.
+    fn check_ending(&self, at: &Resource, fence: Fence, ending: &Ending) -> Checked {
         match self.over.get(&fence) {
             Some((reason, _)) if *reason == ending.reason && ending.grant.fence == fence => Ok(()),
-            other => fault("L3", at, format!("told that it ended as {ending:?}, but it was {other:?}")),
+            other => fault("L3", at, format!("answered that it ended as {ending:?}, but it was {other:?}")),
         }
     }
 
-    /// What the caller sees afterwards is what is in force: whatever was refused has changed nothing.
+    /// Checks that the answer shows the ownership in force, so a refused call has changed nothing.
     fn view(&self, at: &Resource, view: &State, now: Time) -> Checked {
         let seen = view.live(now).map(|grant| (grant.fence, grant.expires_at, grant.claim, grant.locked_at));
         let own = self.own.as_ref().map(|own| (own.fence, own.expires_at, own.claim, own.locked_at));
         if seen != own {
-            return fault("L3", at, format!("in force is {own:?}, shown is {seen:?}"));
+            return fault("L3", at, format!("in force is {own:?}, the answer shows {seen:?}"));
         }
         Ok(())
     }
@@ -267,7 +271,7 @@ impl Lease {
     fn offered(&mut self, at: &Resource, view: &State, now: Time) -> Checked {
         let seen = view.offer.as_ref().map(|offer| (offer.to.clone(), offer.until));
         if self.own.is_some() && seen.is_some() {
-            return fault("L14", at, "it is held and offered at the same time");
+            return fault("L14", at, "the lease is held and offered at the same time");
         }
         if let Some((to, until)) = &seen
             && *until > now
@@ -279,11 +283,11 @@ impl Lease {
         Ok(())
     }
 
-    /// One line of the history: it closes an ownership that ended here, and touches no other.
+    /// Checks a history entry: it ends an ownership that ended in this commit.
     fn ended(&mut self, at: &Resource, ending: &Ending) -> Checked {
         let grant = &ending.grant;
         let Some(index) = self.ending.iter().position(|own| own.fence == grant.fence) else {
-            return fault("L12", at, format!("{ending:?} was written, and did not end here"));
+            return fault("L12", at, format!("{ending:?} was written, and no ownership ended in this commit"));
         };
         let own = self.ending.remove(index);
         let right = self.over.get(&own.fence).is_some_and(|(reason, _)| *reason == ending.reason)

@@ -1,15 +1,15 @@
-//! The checker's own idea of a waiting line.
+//! The checker's own model of a waiting line.
 
 use turno_core::lease::Holder;
 use turno_core::time::{Span, Time};
 
-/// How long a ticket lives, as the contract says.
+/// The lifetime of a ticket, by the contract.
 const TICKET: Span = Span(30_000);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     tickets: Vec<(Holder, Time)>,
-    /// To whom the free resource was offered, and until when.
+    /// The holder to whom the free lease is offered, and the end of the offer.
     pub(super) offer: Option<(Holder, Time)>,
 }
 
@@ -18,7 +18,7 @@ impl Line {
         self.tickets.retain(|(_, until)| now < *until);
     }
 
-    /// Whoever let an offer pass, or does not wait any more, has lost offer and place.
+    /// Removes the offer and the ticket of a holder whose offer has lapsed or whose ticket is gone.
     pub(super) fn drop_passed(&mut self, now: Time) {
         let Some((to, until)) = &self.offer else {
             return;
@@ -30,14 +30,14 @@ impl Line {
         }
     }
 
-    /// Where `who` stands, from 0.
-    pub(super) fn place(&self, who: &Holder) -> Option<usize> {
+    /// Returns the index of the ticket of `who`, from 0.
+    pub(super) fn index_of(&self, who: &Holder) -> Option<usize> {
         self.tickets.iter().position(|(known, _)| known.is(who))
     }
 
-    /// Takes or keeps a place; answers it, from 1.
+    /// Adds or keeps a ticket. Returns its position, from 1.
     pub(super) fn stand(&mut self, who: &Holder, now: Time) -> usize {
-        let index = self.place(who).unwrap_or_else(|| {
+        let index = self.index_of(who).unwrap_or_else(|| {
             self.tickets.push((who.clone(), now));
             self.tickets.len() - 1
         });
@@ -52,12 +52,12 @@ impl Line {
         }
     }
 
-    /// What they wait for is over: nobody does any more.
+    /// Empties the line, because its task is over.
     pub(super) fn close(&mut self) {
         *self = Line::default();
     }
 
-    /// Whose turn it is.
+    /// Returns the holder whose turn it is.
     pub(super) fn first(&self) -> Option<&Holder> {
         match &self.offer {
             Some((to, _)) => Some(to),

@@ -1,4 +1,4 @@
-//! The checker's own idea of queues: items, keys and deliveries, built from answers and rows alone.
+//! The checker's own model of queues: items, keys and deliveries, built only from answers and rows.
 
 use super::{Checked, Commit, fault};
 use crate::sim::message::{Ask, Reply};
@@ -15,7 +15,7 @@ pub(super) enum Is {
     Waiting,
     /// Waiting after a failure.
     Failed,
-    /// Waiting, with attempts spent: not settled in time, or given back after an earlier failure.
+    /// Waiting, with attempts counted: the delivery expired, or was returned after an earlier failure.
     Tried,
     Handed(Fence),
     Parked,
@@ -30,7 +30,7 @@ pub(super) struct Known {
     pub(super) payload: Arc<str>,
     pub(super) is: Is,
     pub(super) attempts: u32,
-    /// The hand-out in which it first took part; 0 if it was never handed out.
+    /// The fence of the first delivery, or 0 if the item was never handed out.
     pub(super) group: Fence,
     pub(super) fence: Fence,
     pub(super) since: Time,
@@ -38,13 +38,13 @@ pub(super) struct Known {
     pub(super) ready_at: Option<Time>,
     pub(super) revision: i64,
     pub(super) handed: i64,
-    /// Which change of its key it carries, counted by the checker, and which one was handed out.
+    /// The change of its key that the item carries, counted by the checker, and the one that was handed out.
     pub(super) change: u64,
     pub(super) handed_change: u64,
     pub(super) decided_at: Time,
-    /// The commit that brought it.
+    /// The commit that inserted the item.
     pub(super) born: u64,
-    /// Grows with everything that happens to it.
+    /// Grows with every change of the item.
     pub(super) version: u64,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Lane {
     pub(super) changes: u64,
     pub(super) delivered: u64,
     pub(super) decided_at: Time,
-    /// Signs of typing since the last hand-out: in which commit, and when.
+    /// Signals of typing since the last delivery: the commit and the time.
     pub(super) typed: Vec<(u64, Time)>,
 }
 
@@ -69,23 +69,23 @@ pub(super) struct Delivered {
     pub(super) until: Time,
     pub(super) open: bool,
     pub(super) settled: Option<(Act, SettleOutcome)>,
-    /// What the members' versions added up to when it was settled.
+    /// The sum of the items' versions when the delivery was settled.
     pub(super) versions: u64,
 }
 
-/// In which commit a change went into an item, whose it was, and what it said.
-pub(super) type Said = (u64, Option<Key>, Arc<str>);
+/// A coalesced change: its commit, its key and its payload.
+pub(super) type AbsorbedChange = (u64, Option<Key>, Arc<str>);
 
 #[derive(Clone)]
 pub(super) struct Queues<'a> {
     pub(super) setup: &'a Setup,
     pub(super) items: Map<Seq, Known>,
     pub(super) lanes: Map<(QueueId, Key), Lane>,
-    /// Inbox items that are not finished.
+    /// Unfinished inbox items.
     pub(super) loose: BTreeSet<Seq>,
     pub(super) ids: Map<(QueueId, ItemId), Seq>,
-    /// Changes that went into items.
-    pub(super) absorbed: Map<(QueueId, ItemId), Said>,
+    /// Changes that were coalesced into items.
+    pub(super) absorbed: Map<(QueueId, ItemId), AbsorbedChange>,
     pub(super) deliveries: Map<Fence, Delivered>,
     /// Fences of deliveries that a failover has lost.
     pub(super) spent: BTreeSet<Fence>,
@@ -109,7 +109,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// Fences that were handed out in lost commits are not handed out again, and do not go down for a key.
+    /// Marks the fences handed out in lost commits as used. The last fence of a key never goes down.
     pub(super) fn carry_over(&mut self, lost: &Queues<'_>) {
         self.spent = lost.spent.iter().chain(lost.deliveries.keys()).copied().collect();
         for (key, before) in &lost.lanes {
@@ -123,7 +123,7 @@ impl<'a> Queues<'a> {
         &self.setup.queues[queue.0 as usize]
     }
 
-    /// What a fault about an item is filed under.
+    /// Returns the subject of a fault about an item.
     pub(super) fn name(&self, seq: Seq) -> String {
         match self.items.get(&seq) {
             Some(item) => {
@@ -166,7 +166,7 @@ impl<'a> Queues<'a> {
         members.iter().filter_map(|seq| self.items.get(seq)).map(|item| item.version).sum()
     }
 
-    /// An item is finished, or comes back.
+    /// Records a new condition: the item is finished, or waits again.
     pub(super) fn now_is(&mut self, seq: Seq, is: Is) {
         let Some(item) = self.items.get_mut(&seq) else {
             return;
@@ -174,15 +174,15 @@ impl<'a> Queues<'a> {
         item.is = is;
         item.version += 1;
         let open = !matches!(is, Is::Done(_));
-        let place = match &item.key {
+        let unfinished = match &item.key {
             Some(key) => &mut self.lanes.entry((item.queue, key.clone())).or_default().open,
             None => &mut self.loose,
         };
         if open {
-            place.insert(seq);
+            unfinished.insert(seq);
         } else {
             item.ready_at = None;
-            place.remove(&seq);
+            unfinished.remove(&seq);
         }
     }
 
@@ -191,18 +191,18 @@ impl<'a> Queues<'a> {
             return Ok(());
         };
         let seq = self.ids.get(&(group.queue, group.id.clone())).copied();
-        // Whoever has not found the item does not know its lane either.
+        // A call that did not find the item does not know its lane either.
         let found = seq.filter(|_| *answer != Err(ManageRefused::Unknown));
         settled.extend(found.map_or(Ok(None), |seq| self.taken_back(group, seq, commit, changes))?);
         let Some((seq, item)) = seq.and_then(|seq| Some((seq, self.items.get_mut(&seq)?))) else {
             return match answer {
                 Err(ManageRefused::Unknown) => Ok(()),
-                other => fault("Q5", &group.id, format!("nobody sent it, and it is {other:?}")),
+                other => fault("Q5", &group.id, format!("an unknown item was answered {other:?}")),
             };
         };
         let finished = matches!(item.is, Is::Done(_));
         let right = match answer {
-            // It may have looked before the item was there.
+            // The transaction may have read before the item was inserted.
             Err(ManageRefused::Unknown) => item.born > commit.began,
             Err(ManageRefused::InProcess | ManageRefused::Changing) => matches!(item.is, Is::Handed(_)),
             Err(ManageRefused::Finished) => finished,
@@ -214,7 +214,7 @@ impl<'a> Queues<'a> {
                 !finished && !matches!(item.is, Is::Handed(_)) && group.wish == Manage::Cancel
             }
             Ok(ManageAnswer::Released) => item.is == Is::Parked && group.wish == Manage::Release,
-            // Nobody in the simulation has a destination that is probed.
+            // No destination is probed in the simulation.
             Ok(ManageAnswer::Probing(_) | ManageAnswer::Probed) => false,
         };
         if !right {
@@ -231,7 +231,7 @@ impl<'a> Queues<'a> {
             Ok(ManageAnswer::Cancelled) => {
                 let (queue, key) = (item.queue, item.key.clone());
                 self.now_is(seq, Is::Done(Ended::Cancelled));
-                // A person has decided that this change need not arrive.
+                // The cancelled change need not be delivered.
                 if let Some(lane) = key.and_then(|key| self.lanes.get_mut(&(queue, key))) {
                     lane.delivered = lane.changes;
                 }
@@ -242,7 +242,7 @@ impl<'a> Queues<'a> {
         Ok(())
     }
 
-    /// Which promise a row breaks that nothing in its commit explains.
+    /// Returns the invariant broken by a row that no answer in its commit explains.
     pub(super) fn blame(&self, commit: &Commit<'_>, item: &Item) -> &'static str {
         let sync = self.policy(item.queue).kind == Kind::Sync;
         match &commit.calls[0].ask {

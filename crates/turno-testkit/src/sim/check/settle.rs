@@ -1,4 +1,4 @@
-//! What must hold when work is settled, or when its time is over.
+//! Invariants of settlements and of expired deliveries.
 
 use super::model::{Is, Queues};
 use super::{Checked, Commit, Fault, fault};
@@ -10,13 +10,13 @@ use turno_core::queue::{
 };
 use turno_core::time::Time;
 
-/// What a settlement does to one item.
+/// The effect of a settlement on one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Processed,
-    /// Back to its place, with the attempt taken back.
+    /// Waits again, and the attempt is not counted.
     Back,
-    /// It changed meanwhile and goes round again.
+    /// Changed during the delivery and queued again.
     Superseded,
     Failed,
 }
@@ -29,7 +29,7 @@ fn exhausted(row: &Item) -> Done {
 
 impl Queues<'_> {
     pub(super) fn settled(&mut self, commit: &Commit<'_>, changes: &Changes, settled: &mut Vec<Fence>) -> Checked {
-        // A group settles first and renews last: what is settled in it needs no renewal.
+        // A group settles before it renews: a settled delivery needs no renewal.
         for beats in [false, true] {
             for (call, reply) in commit.calls.iter().zip(commit.replies) {
                 let (Ask::Settle(settle), Reply::Settle(outcome)) = (&call.ask, reply) else {
@@ -44,7 +44,7 @@ impl Queues<'_> {
         Ok(())
     }
 
-    /// Checks one settlement and applies it to the model; answers whether it ended the delivery.
+    /// Checks one settlement and applies it to the model. Returns whether it ended the delivery.
     fn settle(
         &mut self,
         settle: &Settle,
@@ -85,13 +85,13 @@ impl Queues<'_> {
         }
         let named = match &settle.act {
             Act::Ack { through: Some(id) } | Act::Fail { item: Some(id), .. } => {
-                let place = members.iter().position(|seq| self.items[seq].id == *id);
-                match (place, outcome) {
+                let index = members.iter().position(|seq| self.items[seq].id == *id);
+                match (index, outcome) {
                     (None, SettleOutcome::NotInDelivery) => return Ok(false),
                     (None, _) | (Some(_), SettleOutcome::NotInDelivery) => {
-                        return fault("Q6", name, format!("{id} at {place:?} was {outcome:?}"));
+                        return fault("Q6", name, format!("{id} at {index:?} was {outcome:?}"));
                     }
-                    (Some(place), _) => Some(place),
+                    (Some(index), _) => Some(index),
                 }
             }
             _ => None,
@@ -121,7 +121,7 @@ impl Queues<'_> {
         Ok(true)
     }
 
-    /// Before anything is done to an item, its lane's delivery is taken back if its time is over.
+    /// Takes back the expired delivery of the item's lane, as the engine does before it manages the item.
     pub(super) fn taken_back(
         &mut self,
         group: &ManageGroup,
@@ -140,13 +140,13 @@ impl Queues<'_> {
             return Ok(None);
         };
         let (first, size) = (delivered.members[0], delivered.members.len() as u32);
-        // What follows is about the expiry alone, and not about what was wanted.
+        // The expiry is checked alone, without the change that the call asked for.
         let mut changes = changes.clone();
         changes.done.retain(|done| done.ended != Ended::Cancelled);
         let spent = delivered.members.contains(&seq) && self.items[&seq].attempts >= group.policy.max_attempts;
         let retried = matches!(commit.replies[0], Reply::Manage(Ok(ManageAnswer::Retried)));
         if spent && retried && !group.policy.holds_exhausted() {
-            // It was exhausted and sent round again at once, so that its end was never written.
+            // The item was exhausted and retried in the same commit, so its end was never written.
             changes.done.extend(changes.update.iter().filter(|row| row.seq == seq).map(exhausted));
         }
         let handed = Handed { queue: group.queue, seq: first, lane: None, size, fence };
@@ -155,7 +155,7 @@ impl Queues<'_> {
         Ok(settled.then_some(fence))
     }
 
-    /// What comes back untried from its first hand-out is fresh again.
+    /// Marks the items that come back untried from their first delivery as fresh.
     fn reopened(&mut self, act: &Act, kind: Kind, members: &[Seq], fates: &[Fate]) {
         let left: Vec<Seq> =
             members.iter().zip(fates).filter(|(_, fate)| **fate == Fate::Back).map(|(seq, _)| *seq).collect();
@@ -209,11 +209,11 @@ impl Queues<'_> {
                     }
                     Ok(())
                 }
-                _ => fault("Q5", name, "acked, and not in the history"),
+                _ => fault("Q5", name, "the item was acked, and has no finished row"),
             },
             Fate::Back | Fate::Superseded if done.is_some() => {
                 let id = if fate == Fate::Superseded { "S2" } else { "Q6" };
-                fault(id, name, format!("finished as {done:?}, although it must go round again"))
+                fault(id, name, format!("finished as {done:?}, although it must be queued again"))
             }
             Fate::Back => {
                 item.attempts = item.attempts.saturating_sub(1);
@@ -245,7 +245,7 @@ impl Queues<'_> {
                     policy.kind == Kind::Sync || policy.kind == Kind::Lane && policy.on_exhausted == OnExhausted::Hold;
                 let is = if stays { Is::Parked } else { Is::Done(Ended::Exhausted) };
                 if done != (!stays).then_some(Ended::Exhausted) {
-                    return fault("Q8", name, format!("no attempts left, and it is {done:?}"));
+                    return fault("Q8", name, format!("no attempt is left, and the item is {done:?}"));
                 }
                 self.now_is(seq, is);
                 Ok(())
@@ -253,8 +253,8 @@ impl Queues<'_> {
         }
     }
 
-    /// Repeating one's own settlement gets the same answer for as long as nothing else has happened; that work came back
-    /// is known until it comes back once more.
+    /// Checks that a repeated settlement gets the same answer while the item is unchanged. The answer of a returned or
+    /// superseded delivery is kept longer, for the newest few deliveries.
     pub(super) fn repeated(&self, settle: &Settle, known: Option<&SettleOutcome>) -> Checked {
         let name = self.name(settle.handed.seq);
         let delivered = self.deliveries.get(&settle.handed.fence);
@@ -270,7 +270,7 @@ impl Queues<'_> {
         }
     }
 
-    /// Whether work came back, and too seldom since to be forgotten.
+    /// Returns whether the answer must still be known: a returned or superseded delivery with few later ones.
     fn must_be_known(&self, settle: &Settle, outcome: &SettleOutcome) -> bool {
         let (seq, fence) = (settle.handed.seq, settle.handed.fence);
         let since = self.deliveries.iter().filter(|(later, of)| **later > fence && of.members.contains(&seq));

@@ -1,4 +1,4 @@
-//! What must hold for the rows of every commit: each is explained by an answer, and each lane has one head.
+//! Invariants of the rows of every commit: an answer explains each row, and each lane has one head.
 
 use super::model::{Is, Queues};
 use super::{Checked, Commit, fault};
@@ -15,13 +15,13 @@ impl Queues<'_> {
         }
         for done in &changes.done {
             if self.items.get(&done.seq).is_none_or(|item| item.is != Is::Done(done.ended)) {
-                let text = format!("{done:?} was written without a reason");
+                let text = format!("{done:?} was written, and no answer explains it");
                 return fault("Q6", self.name(done.seq), text);
             }
         }
         for seq in &changes.remove {
             if !changes.done.iter().any(|done| done.seq == *seq) {
-                return fault("Q5", self.name(*seq), "it disappeared");
+                return fault("Q5", self.name(*seq), "the row was deleted");
             }
             self.touch(*seq, &mut touched);
         }
@@ -44,7 +44,7 @@ impl Queues<'_> {
         let name = self.name(row.seq);
         let blame = self.blame(commit, row);
         let Some(item) = self.items.get_mut(&row.seq) else {
-            return fault("Q5", name, "a row that nobody sent");
+            return fault("Q5", name, "the row of an unknown item");
         };
         let decided_at = match &item.key {
             Some(key) => &mut self.lanes.entry((item.queue, key.clone())).or_default().decided_at,
@@ -56,31 +56,31 @@ impl Queues<'_> {
         *decided_at = commit.now;
         let until = match item.is {
             Is::Handed(fence) if fence == row.fence => self.deliveries.get(&fence).map(|known| known.until),
-            Is::Done(_) => return fault("Q4", name, format!("finished, and there again: {row:?}")),
+            Is::Done(_) => return fault("Q4", name, format!("the item is finished and has a row again: {row:?}")),
             _ => None,
         };
         let right = row.parked == (item.is == Is::Parked)
             && row.expires_at == until
             && matches!(item.is, Is::Handed(_)) == until.is_some();
         if !right {
-            return fault(blame, name, format!("{row:?} is written, but it is {:?} until {until:?}", item.is));
+            return fault(blame, name, format!("{row:?} was written, but the item is {:?} until {until:?}", item.is));
         }
         if row.attempt != item.attempts {
-            return fault("Q8", name, format!("attempt {} is written, it is {}", row.attempt, item.attempts));
+            return fault("Q8", name, format!("attempt {} was written, expected {}", row.attempt, item.attempts));
         }
         if row.revision != item.revision {
-            return fault("S4", name, format!("revision {} is written, it is {}", row.revision, item.revision));
+            return fault("S4", name, format!("revision {} was written, expected {}", row.revision, item.revision));
         }
         item.ready_at = row.ready_at;
         item.not_before = row.not_before;
         item.version += 1;
         if item.key.is_none() && until.is_none() && row.ready_at.is_none() {
-            return fault("Q14", name, "it waits, and nothing will ever look at it");
+            return fault("Q14", name, "the item waits and has no `ready_at`");
         }
         Ok(())
     }
 
-    /// One head, the first; and it is looked at in time.
+    /// Checks that the lane has one head, that it is the first item, and that it becomes due in time.
     fn lane(&self, lane: &(QueueId, Key), commit: &Commit<'_>) -> Checked {
         let now = commit.now;
         let name = || format!("{}/{}", lane.0.0, lane.1);
@@ -115,8 +115,8 @@ impl Queues<'_> {
         let mates = open.iter().take(policy.batch() as usize);
         let full = mates.clone().count() == policy.batch() as usize
             && mates.clone().all(|seq| self.items[seq].group == Fence(0) && self.items[seq].since <= now);
-        // A batch that an arrival fills is due at once. One that was full before its turn came is looked at
-        // when its head's window ends: whoever promotes the head sees only the head.
+        // A batch that an arrival fills is due at once. A batch that was full before its turn is due when the window
+        // of its head ends, because the settlement that promotes the head reads only the head.
         let arrival = matches!(commit.calls[0].ask, Ask::Enqueue(_));
         let latest = match item.group {
             Fence(0) if !full => item.since + policy.max_wait,
@@ -124,7 +124,7 @@ impl Queues<'_> {
             _ => item.not_before,
         };
         if item.ready_at > Some(latest.max(now)) {
-            return fault("Q10", name(), format!("looked at only at {:?}, due at {}", item.ready_at, latest.0));
+            return fault("Q10", name(), format!("ready only at {:?}, due at {}", item.ready_at, latest.0));
         }
         Ok(())
     }

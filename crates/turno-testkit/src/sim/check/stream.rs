@@ -1,4 +1,4 @@
-//! What must hold for events: of what was committed and of nothing else, each in one place, in order, without a gap.
+//! Invariants of events: only committed events, each at one position, in order, without a gap.
 
 use super::{Checked, Commit, fault};
 use crate::sim::db::Placed;
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use turno_core::event::Event;
 use turno_core::id::Position;
 
-/// Something that was announced by a commit.
+/// An event that a commit announced.
 #[derive(Clone)]
-struct Told {
+struct Announced {
     event: Arc<Event>,
     commit: u64,
     position: Option<Position>,
@@ -17,13 +17,13 @@ struct Told {
 
 #[derive(Clone, Default)]
 pub(super) struct Stream {
-    /// By the number that it was written with.
-    told: Map<i64, Told>,
+    /// Announced events, by the number they were written with.
+    announced: Map<i64, Announced>,
     waiting: usize,
     newest: Position,
-    /// By resource: the commit of the last event that got a position.
+    /// The commit of the last event that got a position, by resource.
     last: Map<Arc<str>, u64>,
-    /// Up to where each listener has heard everything.
+    /// The position up to which each listener has handled every event.
     heard: Vec<Position>,
 }
 
@@ -31,47 +31,51 @@ impl Stream {
     pub(super) fn committed(&mut self, commit: &Commit<'_>, number: u64) {
         self.waiting += commit.events.len();
         for (n, event) in commit.events {
-            self.told.insert(*n, Told { event: event.clone(), commit: number, position: None });
+            self.announced.insert(*n, Announced { event: event.clone(), commit: number, position: None });
         }
     }
 
-    /// Positions go on behind this one.
+    /// Lets positions go on behind `newest`.
     pub(super) fn carry_over(&mut self, newest: Position) {
         self.newest = newest;
     }
 
-    /// An event got a position.
+    /// Checks an event that got a position.
     pub(super) fn placed(&mut self, placed: &Placed) -> Checked {
         let (at, position) = (&placed.event.resource, placed.position);
-        let Some(told) = self.told.get_mut(&placed.number) else {
+        let Some(announced) = self.announced.get_mut(&placed.number) else {
             return fault("V1", at, format!("{:?} was never committed and is at {}", placed.event, position.0));
         };
-        if let Some(before) = told.position.replace(position) {
-            return fault("V1", at, format!("it is at {} and at {}", before.0, position.0));
+        if let Some(before) = announced.position.replace(position) {
+            return fault("V1", at, format!("the event has the positions {} and {}", before.0, position.0));
         }
-        if position != self.newest.next() || told.event != placed.event {
-            return fault("V1", at, format!("{:?} stands at {}, behind {}", placed.event, position.0, self.newest.0));
+        if position != self.newest.next() || announced.event != placed.event {
+            return fault("V1", at, format!("{:?} is at {}, after {}", placed.event, position.0, self.newest.0));
         }
         self.newest = position;
         self.waiting -= 1;
-        // Two lines of a task are applied side by side: nothing says which of them comes first.
-        if matches!(&*told.event.name, "task.line_applied" | "task.line_failed") {
+        // Two lines of a task are applied in parallel, so the order of their events is open.
+        if matches!(&*announced.event.name, "task.line_applied" | "task.line_failed") {
             return Ok(());
         }
-        let last = self.last.entry(told.event.resource.clone()).or_default();
-        if told.commit < *last {
-            let text = format!("commit {} is told at {}, after commit {last}", told.commit, position.0);
+        let last = self.last.entry(announced.event.resource.clone()).or_default();
+        if announced.commit < *last {
+            let text = format!("commit {} is announced at {}, after commit {last}", announced.commit, position.0);
             return fault("V1", at, text);
         }
-        *last = told.commit;
+        *last = announced.commit;
         Ok(())
     }
 
-    /// A listener has handled an event.
+    /// Checks an event that a listener has handled.
     pub(super) fn heard(&mut self, listener: usize, placed: &Placed) -> Checked {
-        let told = self.told.get(&placed.number);
-        if !told.is_some_and(|told| told.event == placed.event) {
-            return fault("V1", &placed.event.resource, format!("{:?} was heard, and never committed", placed.event));
+        let announced = self.announced.get(&placed.number);
+        if !announced.is_some_and(|announced| announced.event == placed.event) {
+            return fault(
+                "V1",
+                &placed.event.resource,
+                format!("{:?} was heard, and was never committed", placed.event),
+            );
         }
         let last = self.cursor(listener);
         if placed.position != last.next() {
@@ -82,7 +86,7 @@ impl Stream {
         Ok(())
     }
 
-    /// A listener was told that it goes on behind a position.
+    /// Records a reset: the listener goes on behind `position`.
     pub(super) fn reset(&mut self, listener: usize, position: Position) {
         *self.cursor(listener) = position;
     }
@@ -94,15 +98,16 @@ impl Stream {
         &mut self.heard[listener]
     }
 
-    /// In the end everybody has heard of everything.
+    /// Checks at the end that every listener has handled every event.
     pub(super) fn drained(&self) -> Checked {
         if self.waiting > 0 {
-            let late = self.told.values().find(|told| told.position.is_none());
-            let text = format!("{} events have no position, {:?}", self.waiting, late.map(|told| &told.event));
+            let late = self.announced.values().find(|announced| announced.position.is_none());
+            let text =
+                format!("{} events have no position, {:?}", self.waiting, late.map(|announced| &announced.event));
             return fault("V1", "", text);
         }
         match self.heard.iter().find(|heard| **heard != self.newest) {
-            Some(behind) => fault("V1", "", format!("somebody has heard {} of {}", behind.0, self.newest.0)),
+            Some(behind) => fault("V1", "", format!("a listener has handled {} of {} events", behind.0, self.newest.0)),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! What must hold for tasks, lines and stock: every effect once, only under the live lock, and none of what failed.
+//! Invariants of tasks, lines and stock: each effect once, only under the live lock, and none of a failed line.
 
 use super::{Checked, Commit, fault};
 use crate::sim::db::{Db, Level};
@@ -19,7 +19,7 @@ struct Line {
     movement: Movement,
     sku: Sku,
     goods: Goods,
-    /// Under which fence its effect came to be.
+    /// The fence under which the line was applied.
     applied: Option<Fence>,
 }
 
@@ -34,20 +34,20 @@ impl Line {
 struct Known {
     status: Status,
     lines: Vec<Line>,
-    /// How it was last finalized: what every repetition must be told.
+    /// The last finalize. Every repetition must get the same answer.
     finalized: Option<Finalized>,
 }
 
 #[derive(Clone, Default)]
 pub(super) struct Tasks {
     all: Map<TaskId, Known>,
-    /// Numbers that tasks had which a failover has lost.
+    /// Numbers of tasks that a failover has lost.
     spent: BTreeSet<TaskId>,
     stock: Map<Sku, Level>,
 }
 
 impl Tasks {
-    /// Numbers that were given in lost commits are not given again.
+    /// Marks the numbers given in lost commits as used.
     pub(super) fn carry_over(&mut self, lost: &Tasks) {
         let lost = lost.spent.iter().chain(lost.all.keys()).copied();
         self.spent = lost.filter(|id| !self.all.contains_key(id)).collect();
@@ -73,7 +73,7 @@ impl Tasks {
                 let Some(task) = self.all.get_mut(&id) else {
                     return match outcome.answer {
                         Err(Refused::Unknown) => Ok(()),
-                        ref other => fault("K1", at, format!("nobody made it, and it was answered {other:?}")),
+                        ref other => fault("K1", at, format!("an unknown task was answered {other:?}")),
                     };
                 };
                 if !task.decided(command, outcome) {
@@ -89,7 +89,7 @@ impl Tasks {
         }
     }
 
-    /// One line of a finalize.
+    /// Checks one line of a finalize.
     pub(super) fn lined(&mut self, commit: &Commit<'_>, lined: &Lined) -> Checked {
         let Ask::Apply(apply) = &commit.calls[0].ask else {
             return Ok(());
@@ -97,7 +97,7 @@ impl Tasks {
         let at = apply.task.resource();
         let task = self.all.get_mut(&apply.task);
         let Some((task, number)) = task.zip((apply.number as usize).checked_sub(1)) else {
-            return fault("K1", at, "a line of a task that nobody made");
+            return fault("K1", at, "a line of an unknown task");
         };
         use Status::PartiallyCompleted;
         let known = &task.finalized;
@@ -114,7 +114,7 @@ impl Tasks {
                     return fault("K1", at, format!("{name} was applied as {row:?}"));
                 }
                 line.applied = Some(apply.fence);
-                // Once a line is applied the task does not look untouched, whatever becomes of the finalize.
+                // After the first applied line the task is partially completed, whatever happens to the finalize.
                 task.status = PartiallyCompleted;
                 if lined.status != Some(PartiallyCompleted) {
                     return fault("K5", at, format!("{name} was applied, and the task is {:?}", lined.status));
@@ -125,7 +125,7 @@ impl Tasks {
                 }
                 match &lined.level {
                     Some(written) if written == level => Ok(()),
-                    written => fault("K1", at, format!("after {name} there are {level:?}, written was {written:?}")),
+                    written => fault("K1", at, format!("after {name} the stock is {level:?}, written was {written:?}")),
                 }
             }
             (LineStep::Settled(LineOutcome::Failed(error)), Some(row)) => {
@@ -133,11 +133,11 @@ impl Tasks {
                     return fault("K1", at, format!("{name} was tried once more, under {}", apply.fence.0));
                 }
                 if lined.level.is_some() || row.applied.is_some() {
-                    return fault("K3", at, format!("{name} failed and left something: {lined:?}"));
+                    return fault("K3", at, format!("{name} failed and left an effect: {lined:?}"));
                 }
                 let level = self.stock.get(&line.sku).cloned().unwrap_or_default();
                 if !explains(error, line, &level) {
-                    return fault("K3", at, format!("{name} failed with {error:?}; there are {level:?}"));
+                    return fault("K3", at, format!("{name} failed with {error:?}; the stock is {level:?}"));
                 }
                 Ok(())
             }
@@ -153,11 +153,11 @@ impl Tasks {
         }
     }
 
-    /// A row says what was decided, and no effect is forgotten.
+    /// Checks that a row equals the decision and lacks no effect.
     fn row(&self, row: &Task) -> Checked {
         let at = row.id.resource();
         let Some(task) = self.all.get(&row.id) else {
-            return fault("K1", at, "nobody made it, and it is there");
+            return fault("K1", at, "the row of an unknown task");
         };
         if row.status != task.status || row.finalized != task.finalized {
             return fault("K1", at, format!("{task:?} was written as {row:?}"));
@@ -175,13 +175,13 @@ impl Tasks {
 
     pub(super) fn audit(&self, db: &Db) -> Checked {
         if db.tasks.len() != self.all.len() {
-            return fault("K1", "", format!("{} tasks were made, {} are there", self.all.len(), db.tasks.len()));
+            return fault("K1", "", format!("{} tasks were created, {} are stored", self.all.len(), db.tasks.len()));
         }
         db.tasks.values().try_for_each(|row| self.row(row))?;
         for (sku, level) in &db.stock {
             let model = self.stock.get(sku).cloned().unwrap_or_default();
             if model != *level {
-                return fault("K1", sku, format!("applied lines make {model:?}, in stock are {level:?}"));
+                return fault("K1", sku, format!("the applied lines give {model:?}, the stock is {level:?}"));
             }
         }
         Ok(())
@@ -189,7 +189,7 @@ impl Tasks {
 }
 
 impl Known {
-    /// Follows what was answered; false if that cannot be.
+    /// Applies an answer to the model. Returns false if the answer is impossible.
     fn decided(&mut self, command: &Command, outcome: &TaskOutcome) -> bool {
         use Status::{Cancelled, Completed, Draft, PartiallyCompleted, Processing, Ready};
         let worked_on = matches!(self.status, Processing | PartiallyCompleted);
@@ -230,14 +230,14 @@ impl Known {
                 self.status = Cancelled;
                 open && (*keep_applied || self.applied().is_empty())
             }
-            (Action::Lease(action), Outcome::Lease(told)) => {
-                let takes = matches!(told, lease::Outcome::Claimed { .. })
+            (Action::Lease(action), Outcome::Lease(answer)) => {
+                let takes = matches!(answer, lease::Outcome::Claimed { .. })
                     || matches!(
                         action,
                         lease::Action::JoinLine | lease::Action::KeepPlace | lease::Action::Claim { .. }
                     );
                 let lockable = worked_on || self.status == Ready;
-                if *told == (lease::Outcome::Claimed { renewed: false }) && self.status == Ready {
+                if *answer == (lease::Outcome::Claimed { renewed: false }) && self.status == Ready {
                     self.status = Processing;
                 }
                 lockable || !takes
@@ -263,14 +263,18 @@ impl Known {
                 let status = if whole { Completed } else { PartiallyCompleted };
                 self.status = status;
                 self.finalized = Some(finalized.clone());
-                // Told as failed may be what another finalize under this fence has applied meanwhile.
-                let told = finalized.lines.iter().all(|(number, told)| {
+                // A line answered as failed may have been applied meanwhile by another finalize under this fence.
+                let plausible = finalized.lines.iter().all(|(number, line_outcome)| {
                     let line = self.lines.get(*number as usize - 1);
                     let by = line.and_then(|line| line.applied);
-                    if matches!(told, LineOutcome::Failed(_)) { by.is_none_or(|by| by == *fence) } else { by.is_some() }
+                    if matches!(line_outcome, LineOutcome::Failed(_)) {
+                        by.is_none_or(|by| by == *fence)
+                    } else {
+                        by.is_some()
+                    }
                 });
                 let all = finalized.lines.len() == self.lines.len();
-                first && worked_on && finalized.status == status && finalized.fence == *fence && told && all
+                first && worked_on && finalized.status == status && finalized.fence == *fence && plausible && all
             }
             _ => false,
         }
@@ -281,7 +285,7 @@ impl Known {
         (1..).zip(&self.lines).filter_map(applied).collect()
     }
 
-    /// Whether it asks once more for what has been answered.
+    /// Returns whether the command repeats an answered finalize.
     fn repeats(&self, command: &Command) -> bool {
         let Action::Close { fence, .. } = &command.action else {
             return false;
@@ -289,23 +293,24 @@ impl Known {
         self.finalized.as_ref().is_some_and(|finalized| finalized.fence == *fence)
     }
 
-    fn is_wrong(&self, told: Status, action: &Action) -> bool {
+    fn is_wrong(&self, answered: Status, action: &Action) -> bool {
         let fits = match action {
-            Action::Edit { .. } | Action::Ready => told == Status::Draft,
-            Action::Lease(_) => matches!(told, Status::Ready | Status::Processing | Status::PartiallyCompleted),
+            Action::Edit { .. } | Action::Ready => answered == Status::Draft,
+            Action::Lease(_) => matches!(answered, Status::Ready | Status::Processing | Status::PartiallyCompleted),
             Action::Patch { .. } | Action::Validate { .. } => {
-                matches!(told, Status::Processing | Status::PartiallyCompleted)
+                matches!(answered, Status::Processing | Status::PartiallyCompleted)
             }
-            // A finalize without the lock is told that it lost it; only where nobody ever had it, the status.
-            Action::Close { .. } => !matches!(told, Status::Draft | Status::Ready),
-            Action::Cancel { .. } => !matches!(told, Status::Completed | Status::Cancelled),
+            // A finalize without the lock is refused as lost. Only if the task never had a holder, the status refuses
+            // it.
+            Action::Close { .. } => !matches!(answered, Status::Draft | Status::Ready),
+            Action::Cancel { .. } => !matches!(answered, Status::Completed | Status::Cancelled),
             Action::Create { .. } => true,
         };
-        told == self.status && !fits
+        answered == self.status && !fits
     }
 }
 
-/// Moves what a line moves; or says why nobody may.
+/// Applies a line to the stock, or returns why it is impossible.
 fn moved(level: &mut Level, line: &Line) -> Result<(), String> {
     let into = line.movement == Movement::In;
     let units = match &line.goods {
@@ -322,12 +327,12 @@ fn moved(level: &mut Level, line: &Line) -> Result<(), String> {
     };
     level.quantity += if into { units } else { -units };
     if level.quantity < level.serials.len() as i64 {
-        return Err(format!("there are {level:?} now"));
+        return Err(format!("the stock would be {level:?}"));
     }
     Ok(())
 }
 
-/// Whether an error is true.
+/// Returns whether the stock and the line justify an error.
 fn explains(error: &LineError, line: &Line, level: &Level) -> bool {
     let (into, loose) = (line.movement == Movement::In, level.quantity - level.serials.len() as i64);
     match (error, &line.goods) {

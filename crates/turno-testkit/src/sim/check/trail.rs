@@ -1,4 +1,4 @@
-//! Every override, cancellation and retry is in the audit: once, in its own commit, and in one chain.
+//! Every override, cancellation and retry has one audit entry, in its own commit, and the entries form one chain.
 
 use super::{Checked, Commit, fault};
 use crate::sim::db::Db;
@@ -23,11 +23,11 @@ impl Trail {
             let found = left.next();
             if !found.is_some_and(|entry| entry.action == action && entry.resource == resource) {
                 let id = if action.starts_with("lock_") { "L11" } else { "U1" };
-                return fault(id, resource, format!("{action} happened, and in the audit is {found:?}"));
+                return fault(id, resource, format!("{action} happened, and the audit has {found:?}"));
             }
         }
         if let Some(entry) = left.next() {
-            return fault("U1", &entry.resource, format!("nothing happened, and in the audit is {entry:?}"));
+            return fault("U1", &entry.resource, format!("no action happened, and the audit has {entry:?}"));
         }
         for entry in written {
             if let Err(broken) = self.chain.follow(entry) {
@@ -42,7 +42,7 @@ impl Trail {
     }
 }
 
-/// The entry that a call must leave behind.
+/// Returns the audit entry that a call must leave.
 fn entry(ask: &Ask, reply: &Reply) -> Option<(&'static str, String)> {
     let of_lease = |action: &lease::Action| match action {
         lease::Action::ForceClaim { .. } => Some("lock_force_claim"),

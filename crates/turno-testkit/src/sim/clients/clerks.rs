@@ -1,7 +1,6 @@
-//! Somebody who works on tasks: writes them, takes them, corrects lines, finalizes, and loses the lock midway.
+//! A clerk works on tasks: creates them, claims them, edits lines, finalizes, and loses the lock midway.
 //!
-//! One of them overrides the others. A finalize that is not answered is asked for again, also when the lock has long
-//! been somebody else's.
+//! One clerk overrides the others. A clerk repeats an unanswered finalize, also long after it has lost the lock.
 
 use super::{Input, Next, Scene};
 use crate::sim::message::{Ask, Reply};
@@ -12,7 +11,7 @@ use turno_core::lease::{self, Holder};
 use turno_core::task::{Action, Command, Goods, Movement, NewLine, Outcome, Patch, Status, TaskId};
 use turno_core::time::Span;
 
-/// Fewer than there are clerks.
+/// Fewer than there are clerks, so that they compete.
 const OPEN_TASKS: usize = 3;
 
 #[derive(Debug)]
@@ -20,9 +19,9 @@ pub(crate) struct Clerk {
     who: Holder,
     overrides: bool,
     task: Option<TaskId>,
-    /// The ownership it believes to have.
+    /// The fence of the lock that the clerk believes to hold.
     mine: Option<Fence>,
-    /// One it once had.
+    /// A task and fence that the clerk held before.
     old: Option<(TaskId, Fence)>,
     last: Option<Ask>,
 }
@@ -38,7 +37,7 @@ impl Clerk {
             Input::Answer(reply) => {
                 self.learn(reply, scene);
                 let rng = &mut *scene.rng;
-                // Now and then longer than the lock lives.
+                // Sometimes longer than the lock lives.
                 Next::Sleep(if rng.percent(4) { rng.between(400, 1_500) } else { rng.between(5, 120) })
             }
             Input::NoAnswer => match self.last.clone() {
@@ -57,7 +56,7 @@ impl Clerk {
         Next::Call(ask)
     }
 
-    /// Without a lock: a new task, or somebody's.
+    /// Without a lock: creates a task, or claims an open one.
     fn take(&mut self, scene: &mut Scene<'_>) -> Ask {
         let Scene { rng, setup, known, .. } = scene;
         if let Some((task, fence)) = self.old
@@ -106,7 +105,7 @@ impl Clerk {
             50..55 => Action::Lease(lease::Action::Claim { ttl: None, wait: false }),
             55..58 => Action::Cancel { reason: Some("no".to_owned()), keep_applied: rng.percent(50) },
             _ => {
-                // Whatever comes of it, it may be asked for once more, much later.
+                // The finalize may be repeated much later, whatever its answer.
                 self.old = Some((task, fence));
                 return Ask::Finalize { task, who: self.who.clone(), fence };
             }
@@ -118,7 +117,7 @@ impl Clerk {
         Ask::Task(Box::new(Command { task, who: self.who.clone(), via: None, policy: setup.tasks.clone(), action }))
     }
 
-    /// Heartbeats and releases do not concern the task.
+    /// Heartbeats and releases are lease calls and not task commands.
     fn ask_lease(&self, task: TaskId, action: lease::Action, setup: &Setup) -> Ask {
         let (resource, policy) = (task.resource(), setup.tasks.clone());
         Ask::Lease(lease::Command { resource, who: self.who.clone(), via: None, policy, action })
@@ -155,7 +154,7 @@ impl Clerk {
         }
     }
 
-    /// Nobody works on it any more, except who does not know.
+    /// Removes the task from the open ones. A clerk that does not know may still work on it.
     fn over(&mut self, task: TaskId, scene: &mut Scene<'_>) {
         if scene.rng.percent(80) {
             scene.known.end_task(task);

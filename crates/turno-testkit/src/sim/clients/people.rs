@@ -1,4 +1,4 @@
-//! A tab of a person, or a machine: claims, beats, releases, overrides and waits in line, and forgets half of it.
+//! A person's tab, or a machine: claims, heartbeats, releases, overrides, waits in line, and forgets half of it.
 
 use super::{Input, Next, Scene};
 use crate::sim::message::{Ask, Reply};
@@ -10,11 +10,11 @@ use turno_core::time::Span;
 pub(crate) struct Person {
     who: Holder,
     resource: usize,
-    /// The ownership it believes to have: fence and claim.
+    /// The fence and claim number that the client believes to hold.
     mine: Option<(Fence, i64)>,
-    /// An ownership it once had, to come back with at the wrong time.
+    /// A fence and claim number that the client held before, for late calls.
     old: Option<(usize, Fence, i64)>,
-    /// It waits in line.
+    /// Whether the client waits in line.
     waits: bool,
     last: Option<Ask>,
 }
@@ -41,9 +41,9 @@ impl Person {
     fn rest(&mut self, scene: &mut Scene<'_>) -> Next {
         let rng = &mut *scene.rng;
         Next::Sleep(match rng.below(100) {
-            // Longer than any lease here lives: the tab was frozen and goes on with what it had.
+            // Longer than any lease here lives: the tab was frozen and continues with its old state.
             0..4 => rng.between(400, 2_000),
-            // Longer than a ticket lives: the person went for lunch.
+            // Longer than a ticket lives: the person was away.
             4 if self.waits && rng.percent(20) => rng.between(30_000, 45_000),
             _ if self.waits => rng.between(40, 250),
             _ => rng.between(5, 160),
@@ -59,7 +59,7 @@ impl Person {
                 67..85 => {
                     let claim = scene.rng.percent(75).then_some(claim);
                     match scene.rng.below(3) {
-                        // The page was left, and perhaps it is reloaded: what follows is whatever follows.
+                        // The page closed and may be reloaded, so any call may follow.
                         0 => Action::Leave { fence, claim, grace: Span(scene.rng.between(1, 120)) },
                         _ => Action::Release { fence, claim },
                     }
@@ -67,7 +67,7 @@ impl Person {
                 85..87 => Action::ForceClaim { reason: "mine".to_owned(), fence: None },
                 87..89 => Action::JoinLine,
                 89..92 => {
-                    // The tab crashed; whoever opens it again knows nothing.
+                    // The tab crashed, and the reopened tab knows nothing.
                     self.mine = None;
                     return self.rest(scene);
                 }
@@ -96,7 +96,7 @@ impl Person {
         self.say(self.resource, action, scene)
     }
 
-    /// Something about an ownership that is over long since, or about one that never was.
+    /// Makes a call about an ownership that ended long ago or never existed.
     fn come_back_late(&mut self, scene: &mut Scene<'_>) -> Next {
         let (resource, fence, claim) = match self.old {
             Some(old) if scene.rng.percent(90) => old,

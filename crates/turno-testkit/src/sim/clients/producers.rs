@@ -1,4 +1,4 @@
-//! Those who bring work, and the operator who meddles with it.
+//! Producers that enqueue items, and an operator that retries, cancels and pauses.
 
 use super::{Input, Next, Scene};
 use crate::sim::message::Ask;
@@ -10,7 +10,7 @@ use turno_core::id::QueueName;
 use turno_core::queue::{Enqueue, Manage, NewItem};
 use turno_core::time::Span;
 
-/// What no worker can process.
+/// A payload that every worker fails to process.
 pub(crate) const POISON: &str = "poison";
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Producer {
                 self.last = None;
                 Next::Sleep(scene.rng.between(5, 180))
             }
-            // Whoever gave ids may safely send again; whoever did not cannot know.
+            // A producer that gave ids can safely repeat the call. Without ids it cannot know what was accepted.
             Input::NoAnswer => match self.last.clone() {
                 Some(Ask::Enqueue(again)) if again.items.iter().all(|item| item.id_given) => {
                     Next::Call(Ask::Enqueue(again))
@@ -60,7 +60,7 @@ impl Producer {
         let id = item_id(format!("i{number}"));
         let mut item = NewItem { id, id_given, key, action: None, payload, delay, since: None };
         if id_given && rng.percent(8) {
-            // Somebody sends again what was sent long ago, with or without the same contents.
+            // Repeats an id that was used long ago, with the same payload or another one.
             if let Some((known, id, payload)) = scene.known.any(rng)
                 && *known == queue
             {

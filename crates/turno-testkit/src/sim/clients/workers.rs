@@ -1,8 +1,8 @@
-//! A worker: claims, works, settles; slowly, twice, too late, with the wrong fence, or not at all.
+//! A worker: claims, works and settles; sometimes slowly, twice, too late, with the wrong fence, or not at all.
 
 use super::producers::POISON;
 use super::{Input, Next, Scene};
-use crate::sim::message::{Ask, Reply, Work};
+use crate::sim::message::{Ask, Reply, WorkerDelivery};
 use crate::sim::setup::{GROUPED, HOLD, INBOX, QUEUES, SINGLE, SYNC, queue_id};
 use std::sync::Arc;
 use turno_core::id::Fence;
@@ -13,10 +13,10 @@ use turno_core::time::Span;
 pub(crate) struct Worker {
     name: Arc<str>,
     queue: usize,
-    work: Vec<Work>,
-    /// What it said last about its first delivery.
+    work: Vec<WorkerDelivery>,
+    /// The last settlement that the worker sent for its first delivery.
     last: Option<Settle>,
-    /// A delivery that is over, to come back with.
+    /// The settlement of an earlier delivery, for late repeats.
     old: Option<Settle>,
 }
 
@@ -63,7 +63,7 @@ impl Worker {
             && scene.rng.percent(6)
             && let Some(old) = self.old.clone()
         {
-            // The worker woke up from a long pause and settles what it had once more.
+            // The worker woke up from a long pause and repeats an old settlement.
             return Next::Call(Ask::Settle(old));
         }
         let busy = [GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC];
@@ -145,10 +145,10 @@ impl Worker {
             return Next::Sleep(rng.between(1, 5));
         }
         match rng.below(100) {
-            // Longer than the hand-out lasts.
+            // Longer than the delivery lasts.
             0..4 => Next::Sleep(rng.between(250, 900)),
             4..6 => {
-                // Died with its work in hand.
+                // The worker dies with its deliveries.
                 self.work.clear();
                 self.last = None;
                 Next::Sleep(rng.between(50, 200))

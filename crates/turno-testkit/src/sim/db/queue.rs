@@ -1,4 +1,4 @@
-//! Rows of queues: the reads and writes that the stores have in SQL.
+//! The reads and writes of queue rows that the stores have in SQL.
 
 use super::Db;
 use crate::sim::sabotage::Bug;
@@ -10,7 +10,7 @@ use turno_core::queue::{
 use turno_core::time::Time;
 
 impl Db {
-    /// The first items of a lane, from a place on.
+    /// Returns the first items of a lane, from a sequence number on.
     pub(crate) fn lane_front(&self, queue: QueueId, lane: Lane, from: Seq, size: usize) -> Vec<Item> {
         let Some(seqs) = self.lanes.get(&(queue, lane)) else {
             return Vec::new();
@@ -18,7 +18,7 @@ impl Db {
         seqs.range(from..).take(size).filter_map(|seq| self.hot.get(seq).cloned()).collect()
     }
 
-    /// The heads among a lane's first items: what keeps a claim away from them.
+    /// Returns the heads among a lane's first items. A lock on them excludes claims.
     pub(crate) fn lane_heads(&self, queue: QueueId, lane: Lane, from: Seq, size: usize) -> Vec<Seq> {
         let Some(seqs) = self.lanes.get(&(queue, lane)) else {
             return Vec::new();
@@ -35,7 +35,7 @@ impl Db {
         self.lane_front(queue, lane, from, size).into_iter().map(named).collect()
     }
 
-    /// What is known of the id of an item.
+    /// Returns what is stored about the id of an item.
     pub(crate) fn known_item(&self, seq: Seq) -> Known {
         let body = &self.bodies[&seq];
         let payload = self.accepted.get(&seq).unwrap_or(&body.payload).clone();
@@ -43,7 +43,7 @@ impl Db {
         Known::Item { seq, key: body.key.clone(), payload, over_at: over.map(|done| done.at) }
     }
 
-    /// A delivery and the first item of its lane, from a place on, that is not part of it.
+    /// Loads a delivery and the first item of its lane, from a sequence number on, that is not part of it.
     pub(crate) fn load(&self, handed: &Handed, named: bool, from: Seq) -> Loaded {
         let is_member = |item: &Item| item.fence == handed.fence && item.expires_at.is_some();
         let Some(first) = self.hot.get(&handed.seq).filter(|item| is_member(item)) else {
@@ -66,7 +66,7 @@ impl Db {
         Loaded { next: next.and_then(|seq| self.hot.get(seq).cloned()), members }
     }
 
-    /// Hand-outs that are over, and how a sweeper would name them.
+    /// Returns expired deliveries, named as a sweeper names them.
     pub(crate) fn expired(&self, now: Time, limit: usize) -> Vec<Handed> {
         let mut found: Vec<Handed> = Vec::new();
         for (_, seq) in self.expiring.range(..=(now, Seq(i64::MAX))) {
@@ -77,7 +77,7 @@ impl Db {
                     known.seq = known.seq.min(*seq);
                     known.size += 1;
                 }
-                // The rest of a delivery that was found may come later: it must be named whole.
+                // The other items of a found delivery may come later, and the name must cover all of them.
                 None if full => {}
                 None => {
                     found.push(Handed { queue: item.queue, seq: *seq, lane: item.lane, size: 1, fence: item.fence })
@@ -87,10 +87,10 @@ impl Db {
         found
     }
 
-    /// How a delivery ended, as far as its rows still tell.
+    /// Returns how a delivery ended, as far as its rows still show it.
     ///
-    /// It looks at every member and answers nothing once the failed one has moved on: looking at the first item
-    /// alone takes a failure in the middle of a group for an ack.
+    /// It reads every item and returns `None` once the failed one has moved on. Reading only the first item would
+    /// take a failure in the middle of a group for an ack.
     pub(crate) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
         let members = self.handed.get(&handed.fence).filter(|seqs| seqs.first() == Some(&handed.seq))?;
         let mut failed = None;
@@ -133,12 +133,12 @@ impl Db {
         }
     }
 
-    /// Whether nobody has had the delivery's first item since.
+    /// Returns whether the first item of the delivery was not handed out again since.
     pub(crate) fn was_last(&self, handed: &Handed) -> bool {
         self.hot.get(&handed.seq).is_some_and(|item| item.fence == handed.fence)
     }
 
-    /// Whether a commit would break the rule that an id exists once per queue.
+    /// Returns whether a commit would store an id twice in a queue.
     pub(crate) fn clashes(&self, changes: &Changes) -> bool {
         let absorbed = |queue: QueueId, id: &ItemId| self.absorbed.contains_key(&(queue, id.clone()));
         changes.bodies.iter().any(|body| self.ids.contains_key(&(body.queue, body.id.clone())))
@@ -227,26 +227,26 @@ impl Db {
         }
     }
 
-    /// A count over the rows, as the stores make it.
+    /// Counts the rows, as the stores do.
     pub(crate) fn counts(&self, queue: QueueId, bug: Option<Bug>) -> Counts {
         let mut counts = Counts::default();
         for item in self.hot.values().filter(|item| item.queue == queue) {
-            // Before any hand-out can be over by its time: what was not taken back yet is in process.
-            let place = match item.state(Time(i64::MIN)) {
+            // Evaluated before any expiry: a delivery that was not taken back counts as in process.
+            let count = match item.state(Time(i64::MIN)) {
                 ItemState::Exhausted => &mut counts.exhausted,
                 ItemState::InProcess => &mut counts.in_process,
                 ItemState::Error if bug != Some(Bug::CountsWrong) => &mut counts.error,
                 _ => &mut counts.pending,
             };
-            *place += 1;
+            *count += 1;
         }
         for done in self.done.values().filter(|done| done.queue == queue) {
-            let place = match done.ended {
+            let count = match done.ended {
                 Ended::Processed => &mut counts.processed,
                 Ended::Exhausted => &mut counts.exhausted,
                 Ended::Cancelled => &mut counts.cancelled,
             };
-            *place += 1;
+            *count += 1;
         }
         counts
     }

@@ -1,4 +1,4 @@
-//! Events that were written, and those that have a position.
+//! Written events, and events with a position.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -6,32 +6,32 @@ use turno::store::EventSpan;
 use turno_core::event::Event;
 use turno_core::id::Position;
 
-/// By how much positions and numbers of events jump in a new life.
+/// How far positions and event numbers jump in a new life.
 const LIFE_POSITIONS: i64 = 1_000;
 
-/// An event in its place.
+/// An event with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     pub(crate) position: Position,
-    /// The number it got while its transaction ran.
+    /// The number that the event got while its transaction ran.
     pub(crate) number: i64,
     pub(crate) event: Arc<Event>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    /// Committed, without a position yet.
+    /// Committed events without a position.
     pub(crate) incoming: BTreeMap<i64, Arc<Event>>,
     log: VecDeque<Placed>,
-    /// The last position that is not kept any more.
+    /// The last position that was purged.
     purged: i64,
     numbers: i64,
-    /// The highest number that was given a position.
+    /// The highest event number that got a position.
     highest: i64,
 }
 
 impl Stream {
-    /// The first of so many numbers; taken while a transaction runs, and never given back.
+    /// Takes `count` numbers and returns the first. Numbers are taken while a transaction runs and never given back.
     pub(crate) fn numbers(&mut self, count: usize) -> i64 {
         self.numbers += count as i64;
         self.numbers - count as i64 + 1
@@ -58,20 +58,20 @@ impl Stream {
         self.log.push_back(placed);
     }
 
-    /// What lies behind a position, in order.
+    /// Returns the events behind a position, in order.
     pub(crate) fn behind(&self, position: Position, limit: usize) -> Vec<Placed> {
         let from = self.log.partition_point(|placed| placed.position <= position);
         self.log.range(from..).take(limit).cloned().collect()
     }
 
-    /// Goes on behind everything that may have been lost. What has a position is behind the jump, and not kept.
+    /// Moves behind everything that may have been lost. Events before the jump are not kept.
     pub(crate) fn begin_life(&mut self, lost: &Stream) {
         self.purged = self.newest().max(lost.newest()) + LIFE_POSITIONS;
         self.log.clear();
         self.numbers = self.numbers.max(lost.numbers) + LIFE_POSITIONS;
     }
 
-    /// Forgets the oldest, and notes how far.
+    /// Removes the oldest events and records how far.
     pub(crate) fn purge(&mut self, count: usize) {
         for _ in 0..count {
             if let Some(gone) = self.log.pop_front() {

@@ -1,4 +1,4 @@
-//! Tasks, their lines and the stock, as the stores keep them.
+//! Tasks, lines and stock, as the stores keep them.
 
 use super::Db;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use turno::store::TaskWrite;
 use turno_core::id::Serial;
 use turno_core::task::{Line, Lines, Posting, Stock, Task, TaskId};
 
-/// What is in stock of one article.
+/// The stock of one article.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Level {
     pub(crate) quantity: i64,
@@ -18,7 +18,7 @@ impl Db {
         self.tasks.get(&task)?.lines.iter().find(|line| line.number == number)
     }
 
-    /// What a line needs to know about its article.
+    /// Returns the stock that a line's decision needs.
     pub(crate) fn stock_of(&self, line: &Line) -> Stock {
         let level = self.stock.get(&line.sku).cloned().unwrap_or_default();
         let serials = line.goods.serials().iter().filter(|serial| level.serials.contains(*serial)).cloned();
@@ -41,12 +41,12 @@ impl Db {
 
     pub(crate) fn write_line(&mut self, task: TaskId, line: &Line) {
         let lines = self.tasks.get_mut(&task).map(|task| &mut task.lines);
-        if let Some(place) = lines.into_iter().flatten().find(|place| place.number == line.number) {
-            *place = line.clone();
+        if let Some(row) = lines.into_iter().flatten().find(|row| row.number == line.number) {
+            *row = line.clone();
         }
     }
 
-    /// The task's own row, and those of its lines that the decision names.
+    /// Writes the task's row and the lines that the decision names.
     pub(crate) fn write_task(&mut self, write: &TaskWrite) {
         if let Some(task) = &write.task {
             let before = self.tasks.remove(&task.id).map_or_else(Vec::new, |before| before.lines);

@@ -1,7 +1,7 @@
-//! The decision, its writes and the commit; and, if one is switched on, the bug around them.
+//! The decision, its writes and the commit, and the bug around them if one is switched on.
 
 use super::{Committed, Env, Progress, Read, Tx};
-use crate::sim::message::{Reply, Work};
+use crate::sim::message::{Reply, WorkerDelivery};
 use crate::sim::sabotage::Bug;
 use std::sync::Arc;
 use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead};
@@ -18,7 +18,7 @@ impl Tx {
         let read = std::mem::replace(&mut self.read, Read::Nothing);
         let mut committed = Committed::nothing(now);
         let replies = &mut committed.answered.replies;
-        let super::Work::Group(group) = &self.work else {
+        let super::Contents::Group(group) = &self.work else {
             return Progress::Committed(Box::new(committed));
         };
         let head = self.head.take();
@@ -100,7 +100,7 @@ impl Tx {
     }
 
     fn decide_claim(&self, group: &ClaimGroup, read: Wants, env: &Env<'_>, replies: &mut Vec<Reply>) -> Changes {
-        let (mut changes, dealt) = if env.has(Bug::WindowIgnored) {
+        let (mut changes, deliveries_by_claim) = if env.has(Bug::WindowIgnored) {
             let mut hasty = group.clone();
             hasty.policy.window = Span::ZERO;
             hasty.decide(read)
@@ -112,8 +112,8 @@ impl Tx {
                 item.attempt -= 1;
             }
         }
-        replies.extend(dealt.into_iter().map(|deliveries| {
-            let work = deliveries.into_iter().map(|delivery| Work {
+        replies.extend(deliveries_by_claim.into_iter().map(|deliveries| {
+            let work = deliveries.into_iter().map(|delivery| WorkerDelivery {
                 bodies: delivery
                     .items
                     .iter()
@@ -127,7 +127,7 @@ impl Tx {
     }
 }
 
-/// What was announced when the last ownership of the lease expired.
+/// Returns the event that announced the expiry of the last ownership.
 fn announcement(state: &State, at: Time) -> Option<Event> {
     let ending = state.ended.as_ref().filter(|ending| ending.reason == Reason::Expired)?;
     Some(Event {

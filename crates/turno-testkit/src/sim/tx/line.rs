@@ -1,10 +1,10 @@
-//! One line of a finalize, in a transaction of its own: task and lease shared, line and article alone. The first applied
-//! line writes the task's new status with its commit.
+//! One line of a finalize, in its own transaction. It locks the task and the lease shared, the line and the article
+//! exclusively. The first applied line also writes the task's new status.
 //!
-//! Last of all the lease is renewed, so that nobody's heartbeat waits for an effect. That renewal was decided when the
-//! clock was read; it moves nothing back, and finds nothing if the ownership was ended meanwhile.
+//! The lease is renewed last, so that no heartbeat waits for an effect. The renewal was decided when the clock was
+//! read. It moves no time backwards, and does nothing if the ownership was ended meanwhile.
 
-use super::{Committed, Env, Phase, Progress, Tx, Work};
+use super::{Committed, Contents, Env, Phase, Progress, Tx};
 use crate::sim::db::{Level, Lock};
 use crate::sim::message::Reply;
 use crate::sim::sabotage::Bug;
@@ -15,7 +15,7 @@ use turno_core::lease::{self, Action, Grant, State};
 use turno_core::task::{self, Apply, Begin, LineOutcome, LineStatus, Posting, Status, Task, TaskId, begin_line, post};
 use turno_core::time::{Span, Time};
 
-/// How far it is.
+/// The progress of the transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     begun: Option<Begin>,
@@ -24,14 +24,14 @@ pub(crate) struct Line {
     posted: Option<Result<Posting, task::LineError>>,
 }
 
-/// What the transaction of a line wrote.
+/// The writes of a line's transaction.
 #[derive(Debug)]
 pub(crate) struct Lined {
     pub(crate) step: LineStep,
     pub(crate) line: Option<task::Line>,
-    /// The task's status afterwards.
+    /// The task's status after the commit.
     pub(crate) status: Option<Status>,
-    /// What is in stock of its article afterwards, if that was written.
+    /// The stock of the article after the commit, if it was written.
     pub(crate) level: Option<Level>,
     /// The ownership after the renewal, if it was written.
     pub(crate) renewed: Option<Grant>,
@@ -39,7 +39,7 @@ pub(crate) struct Lined {
 
 impl Tx {
     pub(super) fn step_line(&mut self, env: &mut Env<'_>) -> Progress {
-        let Work::Line(apply) = &self.work else {
+        let Contents::Line(apply) = &self.work else {
             unreachable!("only lines have these steps");
         };
         let (apply, mut line) = (apply.clone(), self.line.take().unwrap_or_default());
@@ -56,7 +56,7 @@ impl Tx {
     fn lock_line(&mut self, env: &mut Env<'_>, apply: &Apply, line: &mut Line) -> Progress {
         let (id, resource) = (apply.task, apply.task.resource());
         if env.has(Bug::FenceCheckedEarlier) {
-            // Whoever has asserted his ownership in a transaction before this one.
+            // The bug checks the ownership in a transaction before this one.
             line.lease.get_or_insert_with(|| env.db.lease(&resource));
         } else if !(env.db.share(Lock::Task(id), self.id, &mut self.held)
             && env.db.share(Lock::Pin(resource), self.id, &mut self.held))
@@ -93,10 +93,10 @@ impl Tx {
         Progress::Next
     }
 
-    /// The built-in effect: locks the article, reads what is in stock, decides.
+    /// Runs the built-in effect: locks the article, reads its stock and decides.
     fn post_line(&mut self, env: &mut Env<'_>, found: &mut Line) -> Progress {
         if let Some(line) = &found.line {
-            // An effect with a transaction of its own has it behind it when the line's goes on.
+            // An effect in its own transaction is committed before the line's transaction goes on.
             let apart = env.has(Bug::EffectApart);
             if !apart && !env.db.lock(Lock::Stock(line.sku.clone()), self.id, &mut self.held) {
                 return Progress::Blocked;
@@ -120,7 +120,7 @@ impl Tx {
                 Some(Begin::Settled(outcome)) => LineStep::Settled(outcome),
                 Some(Begin::Over(finalized)) => LineStep::Over(finalized),
                 Some(Begin::Refused(refused)) => LineStep::Refused(refused),
-                Some(Begin::Go) | None => unreachable!("what may go was posted"),
+                Some(Begin::Go) | None => unreachable!("a line that may be applied was posted before"),
             };
             let lined = Lined { step: step.clone(), line: None, status: None, level: None, renewed: None };
             committed.line = Some(Box::new(lined));
@@ -156,7 +156,7 @@ impl Tx {
         Progress::Committed(Box::new(committed))
     }
 
-    /// Writes what an applied line makes of the task, and answers the status afterwards.
+    /// Writes the task's status after an applied line and returns it.
     fn write_status(&self, env: &mut Env<'_>, id: TaskId, outcome: &LineOutcome) -> Option<Status> {
         let keeps = env.has(Bug::LineKeepsStatus) || *outcome != LineOutcome::Applied;
         let task = env.db.tasks.get_mut(&id)?;
@@ -166,7 +166,7 @@ impl Tx {
         Some(task.status)
     }
 
-    /// What is in stock of the article afterwards, if that changed.
+    /// Returns the stock of the article afterwards, if it changed.
     fn write_stock(
         &self,
         env: &mut Env<'_>,
@@ -176,7 +176,7 @@ impl Tx {
         match posted {
             Ok(posting) if !env.has(Bug::EffectApart) => env.db.move_stock(posting),
             Ok(_) => {}
-            // Units are moved one by one, and what was moved before the one that fails stays moved.
+            // The bug moves units one by one and keeps the moves before the failing one.
             Err(_) if env.has(Bug::FailureKeepsEffect) && line.goods.units() > 1 => {
                 let delta = if line.movement == task::Movement::In { 1 } else { -1 };
                 let (came, went) = (Vec::new(), Vec::new());
@@ -188,7 +188,7 @@ impl Tx {
     }
 }
 
-/// The row of a task: its lines have their own.
+/// Returns the task's own row. Lines have their own rows.
 fn without_lines(task: &Task) -> Task {
     Task {
         id: task.id,
@@ -202,7 +202,7 @@ fn without_lines(task: &Task) -> Task {
     }
 }
 
-/// The ownership after this work, as decided on what was read with the clock.
+/// Decides the ownership after this work, from the lease read with the clock.
 fn renewal(apply: &Apply, mut lease: State, now: Time) -> Option<Grant> {
     let command = lease::Command {
         resource: lease.resource.clone(),
@@ -215,7 +215,7 @@ fn renewal(apply: &Apply, mut lease: State, now: Time) -> Option<Grant> {
     lease.grant.filter(|_| decision.answer.is_ok() && decision.changed)
 }
 
-/// Heartbeats may have come since: no time goes back; and an ownership that was ended meanwhile stays ended.
+/// Writes the renewal. Heartbeats may have come since, so no time moves backwards; an ended ownership stays ended.
 fn renew(env: &mut Env<'_>, apply: &Apply, wanted: Grant) -> Option<Grant> {
     let row = env.db.leases.get_mut(&apply.task.resource())?;
     let grant = row.grant.as_mut().filter(|grant| grant.fence == wanted.fence)?;

@@ -1,9 +1,9 @@
-//! Locking and reading, as the statements of a store do it.
+//! Locks and reads, as the statements of a store do them.
 //!
-//! Enqueue, settle and manage hold the lane's mutex and lock its head; a claim holds only the heads it has
-//! chosen. So the head's row is what keeps a claim and the others apart.
+//! Enqueue, settle and manage hold the lane's mutex and lock its head. A claim locks only the heads it has chosen. So
+//! the head's row lock excludes claims from the others.
 
-use super::{Env, Read, Tx, Work};
+use super::{Contents, Env, Read, Tx};
 use crate::sim::db::Lock;
 use crate::sim::sabotage::Bug;
 use crate::sim::setup::{SINGLE, queue_id};
@@ -15,14 +15,14 @@ use turno_core::queue::{Act, Kind, Known, Loaded};
 use turno_core::task::TaskId;
 
 impl Tx {
-    /// Takes what is locked before anything is read; false if it has to wait.
+    /// Takes the mutexes before any read. Returns false if the transaction has to wait.
     pub(super) fn take_mutexes(&mut self, env: &mut Env<'_>) -> bool {
-        let Work::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.work else {
             return true;
         };
         let locks: Vec<Lock> = match group {
             Group::Lease(group) => {
-                // Without an insert there is no row to lock: whoever was never seen stays unlocked.
+                // Without the insert there is no row to lock, so an unknown resource stays unlocked.
                 let creates = group.may_create() && !env.has(Bug::AbsentRowNotInserted);
                 let locked = |resource: &_| creates || env.db.leases.contains_key(resource);
                 group.resources().into_iter().filter(locked).map(Lock::Lease).collect()
@@ -52,12 +52,12 @@ impl Tx {
         locks.into_iter().all(|lock| env.db.lock(lock, self.id, &mut self.held))
     }
 
-    /// Whether a bug keeps it from locking its lanes.
+    /// Returns whether a bug skips the lane locks.
     fn goes_unlocked(&self, env: &Env<'_>) -> bool {
         let busy = |(queue, lane, _): &(QueueId, Lane, u32)| {
             *queue == queue_id(SINGLE) && !env.db.lane_front(*queue, *lane, Seq(i64::MIN), 1).is_empty()
         };
-        let Work::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.work else {
             return false;
         };
         match group {
@@ -67,13 +67,13 @@ impl Tx {
         }
     }
 
-    /// Locks and reads the rows, and last of all the head of the audit; nothing if it has to wait.
+    /// Locks and reads the rows, and last the head of the audit chain. Returns `None` if the transaction has to wait.
     pub(super) fn read_rows(&mut self, env: &mut Env<'_>) -> Option<Read> {
         let read = self.read_group(env)?;
         let audits = match &self.work {
-            Work::Group(Group::Lease(group)) => group.audits(),
-            Work::Group(Group::Task(group)) => group.audits(),
-            Work::Group(Group::Manage(_)) => true,
+            Contents::Group(Group::Lease(group)) => group.audits(),
+            Contents::Group(Group::Task(group)) => group.audits(),
+            Contents::Group(Group::Manage(_)) => true,
             _ => false,
         };
         if audits {
@@ -87,7 +87,7 @@ impl Tx {
 
     fn read_group(&mut self, env: &mut Env<'_>) -> Option<Read> {
         let unlocked = self.goes_unlocked(env);
-        let Work::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.work else {
             return Some(Read::Nothing);
         };
         let (id, held) = (self.id, &mut self.held);
@@ -96,7 +96,7 @@ impl Tx {
         };
         match group {
             Group::Lease(group) => {
-                // A row that was not there to be locked is not there to be read either.
+                // A row that did not exist when locking is not read either.
                 let blind = env.has(Bug::AbsentRowNotInserted);
                 let weak = |action: &Action| matches!(action, Action::Heartbeat { .. } | Action::Look);
                 let beats = group.commands.iter().all(|command| weak(&command.action));
@@ -104,7 +104,7 @@ impl Tx {
                     if !blind && !held.contains(&Lock::Lease(resource.clone())) {
                         return State::unseen(resource);
                     }
-                    // Only tasks have lines that somebody could be applying.
+                    // Only tasks have lines, so only their leases can be pinned.
                     let pinned = !beats && TaskId::of(&resource).is_some() && pinned(env, id, held, &resource);
                     State { pinned, ..env.db.lease(&resource) }
                 };
@@ -154,11 +154,11 @@ impl Tx {
                 let group = group.clone();
                 Some(self.read_task(env, &group))
             }
-            Group::Clear(_) | Group::Access(_) => unreachable!("nobody asks for it"),
+            Group::Clear(_) | Group::Access(_) => unreachable!("no client sends it"),
         }
     }
 
-    /// Due heads that nobody has locked, and then what stands behind them.
+    /// Reads the due heads that no transaction has locked, and then the items behind them.
     fn read_claim(&mut self, env: &mut Env<'_>, group: &ClaimGroup) -> Read {
         let queue = group.queue.0 as usize;
         let mut heads = Vec::new();
@@ -205,14 +205,14 @@ impl Tx {
     }
 }
 
-/// Keeps those away who would finish something under this lease; true if somebody is at it already.
+/// Locks the pin exclusively, so that no finalize starts under this lease. Returns true if one is already running.
 pub(super) fn pinned(env: &mut Env<'_>, tx: u64, held: &mut Vec<Lock>, resource: &Resource) -> bool {
     !env.db.try_lock(Lock::Pin(resource.clone()), tx, held) && !env.has(Bug::PinIgnored)
 }
 
 fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
     let mut stripes: Vec<Lock> = lanes.map(|(queue, lane)| Lock::stripe(queue, lane)).collect();
-    // One order for all, or two transactions wait for each other.
+    // All transactions lock in the same order, to avoid deadlocks.
     stripes.sort_by_key(|lock| match lock {
         Lock::Stripe(number) => *number,
         _ => 0,
@@ -221,7 +221,7 @@ fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
     stripes
 }
 
-/// The lane of an item that a person names by its id.
+/// Returns the lane of an item that a call names by its id.
 fn home(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Option<(QueueId, Lane)> {
     if group.policy.kind == Kind::Inbox {
         return None;

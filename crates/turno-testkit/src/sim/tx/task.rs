@@ -1,7 +1,7 @@
-//! A command about a task: the task is tried, its lease waited for, and those who finish a line are let be.
+//! A task command: tries to lock the task, waits for its lease, and respects running finalizes.
 
 use super::read::pinned;
-use super::{Env, Read, Tx, Work};
+use super::{Contents, Env, Read, Tx};
 use crate::sim::db::Lock;
 use crate::sim::message::Ask;
 use crate::sim::sabotage::Bug;
@@ -15,7 +15,7 @@ use turno_core::task::{self, Action, LineStatus, Refused, TaskId};
 use turno_core::time::Time;
 
 impl Tx {
-    /// Takes the task without waiting, and then waits for its lease; false if it has to.
+    /// Locks the task without waiting, then waits for its lease. Returns false if the transaction has to wait.
     pub(super) fn lock_task(&mut self, env: &mut Env<'_>, id: Option<TaskId>) -> bool {
         let Some(id) = id.filter(|id| env.db.tasks.contains_key(id)) else {
             return true;
@@ -43,9 +43,9 @@ impl Tx {
         Read::Task { task, lease, stock }
     }
 
-    /// What an instance that announces before it commits would announce.
+    /// Returns the event that an instance with the bug announces before its commit.
     pub(super) fn premature_event(&self) -> Option<Arc<Event>> {
-        let (Ask::Lease(command), Work::Group(_)) = (&self.calls[0].ask, &self.work) else {
+        let (Ask::Lease(command), Contents::Group(_)) = (&self.calls[0].ask, &self.work) else {
             return None;
         };
         matches!(command.action, lease::Action::Claim { .. }).then(|| {
@@ -63,7 +63,7 @@ impl Tx {
     }
 }
 
-/// What was decided and is to be written; nothing if the task was locked by somebody.
+/// Decides a task command. Returns nothing to write if another transaction had locked the task.
 pub(super) fn decide(
     group: &TaskGroup,
     read: Read,

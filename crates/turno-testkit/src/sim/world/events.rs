@@ -1,4 +1,4 @@
-//! What is going to happen, ordered by time and, at the same time, by chance.
+//! Future events, ordered by time and then at random.
 
 use crate::sim::message::{Call, Reply};
 use std::cmp::Ordering;
@@ -6,25 +6,25 @@ use std::collections::BinaryHeap;
 
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A client looks around.
+    /// A client wakes up.
     Wake(usize),
     /// A call reaches an instance.
     Arrive { server: usize, call: Box<Call> },
     /// A transaction takes its next step.
     Step(u64),
-    /// An answer reaches its client, if the instance lived long enough to send it.
+    /// An answer reaches its client, if the instance has not died before.
     Answer { server: usize, life: u64, client: usize, call: u64, reply: Box<Reply> },
     /// A client stops waiting.
     Impatient { client: usize, call: u64 },
-    /// An instance looks for hand-outs that are over.
+    /// An instance sweeps expired deliveries.
     Sweep { server: usize, life: u64 },
-    /// An instance looks for events that have no position.
+    /// A sequencer looks for events without a position.
     Sequence { server: usize, life: u64 },
-    /// The run of its sequencer commits.
+    /// The run of a sequencer commits.
     Sequenced { server: usize, life: u64, run: u64 },
     /// A listener reads on.
     Listen(usize),
-    /// Something breaks.
+    /// A fault happens.
     Fault,
     /// A standby takes over.
     Promote,
@@ -35,7 +35,7 @@ pub(super) enum Event {
 #[derive(Debug, Default)]
 pub(super) struct Events {
     heap: BinaryHeap<Entry>,
-    /// How many have happened: the step that a violation names.
+    /// The number of events so far: the step that a violation names.
     pub(super) popped: u64,
 }
 
@@ -53,7 +53,7 @@ impl Events {
 
     pub(super) fn pop(&mut self) -> (i64, Event) {
         self.popped += 1;
-        let entry = self.heap.pop().expect("sweepers always look again");
+        let entry = self.heap.pop().expect("a sweep is always scheduled");
         (entry.at, entry.event)
     }
 }
@@ -73,7 +73,7 @@ impl PartialOrd for Entry {
 }
 
 impl Ord for Entry {
-    /// The earliest is the greatest, because the heap gives the greatest first.
+    /// Orders the earliest event as the greatest, because the heap returns the greatest first.
     fn cmp(&self, other: &Entry) -> Ordering {
         (other.at, other.tie).cmp(&(self.at, self.tie))
     }

@@ -1,8 +1,8 @@
-//! An asynchronous failover: a standby falls behind, the primary dies, and the standby takes over without the newest commits.
+//! An asynchronous failover: a standby lags, the primary dies, and the standby takes over without the newest commits.
 //!
-//! The instances live on and keep what they remember. Their transactions and the calls in them are gone, as with every lost
-//! connection. The checkers go back with the database: what was lost never happened for it. What must hold over the lost
-//! commits, too, is carried over: no fence and no number of a task is given twice.
+//! The instances live on with their caches. Their transactions and the calls in them are lost, as with every lost
+//! connection. The checkers go back together with the database, because the lost commits never happened for it. Two
+//! invariants also cover the lost commits: no fence and no task number is given twice.
 
 use super::World;
 use super::events::Event;
@@ -11,14 +11,14 @@ use crate::sim::db::Db;
 use crate::sim::sabotage::Bug;
 use turno_core::id::Position;
 
-/// The database and what the checkers knew when the standby began to lag.
+/// The database and the checkers at the moment when the standby began to lag.
 pub(super) struct Standby<'a> {
     db: Db,
     checker: Checker<'a>,
 }
 
 impl World<'_> {
-    /// From here on the standby receives nothing; a little later it takes over.
+    /// Stops replication. A little later the standby takes over.
     pub(super) fn lag(&mut self) {
         if self.standby.is_none() {
             self.history.note(self.time, || "the standby falls behind".to_owned());
@@ -27,7 +27,7 @@ impl World<'_> {
         }
     }
 
-    /// The primary is gone, and the standby begins another life of the database.
+    /// Promotes the standby, which begins another life of the database.
     pub(super) fn promote(&mut self) {
         let Some(standby) = self.standby.take().filter(|_| !self.draining) else {
             return;
@@ -50,11 +50,11 @@ impl World<'_> {
         }
     }
 
-    /// The connections of an instance are gone, and the instance goes on with the next calls.
+    /// Cuts the connections of an instance. The instance goes on with its next calls.
     fn reconnect(&mut self, server: usize) {
         let here = &mut self.servers[server];
         here.active = 0;
-        // Steps of finalizes that are gone.
+        // Steps of finalizes that were lost with their transactions.
         here.inbox.retain(|call| call.job == 0);
         let life = here.life;
         if here.sequencing.take().is_some() && here.alive {
@@ -63,7 +63,7 @@ impl World<'_> {
         self.begin_waiting(server);
     }
 
-    /// In another life positions jump, and every listener is told that it goes on behind the jump.
+    /// Resets every listener, because positions jump in another life.
     fn reset_listeners(&mut self, newest: Position) {
         for index in 0..self.listeners.len() {
             self.listeners[index].go_on(newest);

@@ -1,4 +1,4 @@
-//! What breaks: instances die and start again, the database's clock steps, and a standby takes over (`failover`).
+//! Faults: instances crash and restart, the database's clock steps, and a standby takes over (`failover`).
 
 use super::World;
 use super::events::Event;
@@ -37,7 +37,7 @@ impl World<'_> {
         self.wall = self.wall + by;
     }
 
-    /// Kills an instance: locks are freed, what was not committed never happened, nobody is answered.
+    /// Kills an instance: its locks are freed, its open transactions are rolled back, and its callers get no answer.
     pub(super) fn crash(&mut self, server: usize) {
         if !self.servers[server].alive {
             return;
@@ -70,7 +70,7 @@ impl World<'_> {
         }
     }
 
-    /// An instance starts with nothing but what the database remembers.
+    /// Starts an instance with no state but the database's.
     pub(super) fn start(&mut self, server: usize) {
         if self.servers[server].alive {
             return;
@@ -87,7 +87,7 @@ impl World<'_> {
         self.after(10, 60, Event::Sequence { server, life });
     }
 
-    /// From here on everybody behaves.
+    /// Ends all faults.
     pub(super) fn stop_faults(&mut self) {
         self.draining = true;
         self.db.paused = Default::default();

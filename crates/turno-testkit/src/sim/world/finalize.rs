@@ -1,11 +1,11 @@
-//! A finalize, as an instance runs it: the lines one after another, each in its own transaction, and then the end.
+//! A finalize, as an instance runs it: the lines one after another, each in its own transaction, and then the close.
 //!
-//! It dies with its instance wherever it is. Two of the same task are not kept apart, not even in one instance: what
-//! keeps a line from being applied twice must be in the database.
+//! A finalize dies with its instance. Two finalizes of one task may run at the same time, even in one instance, so the
+//! database must keep a line from being applied twice.
 
 use super::World;
 use crate::sim::check::Fault;
-use crate::sim::message::{Ask, Call, NOBODY, Reply};
+use crate::sim::message::{Ask, Call, NO_CLIENT, Reply};
 use std::sync::Arc;
 use turno::store::LineStep;
 use turno_core::id::Fence;
@@ -18,7 +18,7 @@ pub(super) struct Finalize {
     task: TaskId,
     who: Holder,
     fence: Fence,
-    /// What is still to be done, the next one last.
+    /// The remaining lines, in reverse order.
     left: Vec<u32>,
     lines: Vec<(u32, LineOutcome)>,
 }
@@ -41,7 +41,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The next line, or the end.
+    /// Starts the next line, or the close.
     fn go_on(&mut self, id: u64) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -50,17 +50,17 @@ impl World<'_> {
         let (task, fence, who) = (job.task, job.fence, job.who.clone());
         if let Some(number) = job.left.pop() {
             let ask = Ask::Apply(Arc::new(Apply { task, number, fence, who, via: None, policy }));
-            let call = Call { job: id, ..Call::new(0, NOBODY, ask) };
+            let call = Call { job: id, ..Call::new(0, NO_CLIENT, ask) };
             self.open(server, vec![call]);
             return;
         }
         let action = Action::Close { fence, lines: job.lines.clone() };
         let ask = Ask::Task(Box::new(Command { task: Some(task), who, via: None, policy, action }));
-        let call = Call { job: id, ..Call::new(0, NOBODY, ask) };
+        let call = Call { job: id, ..Call::new(0, NO_CLIENT, ask) };
         self.after(0, 2, super::Event::Arrive { server, call: Box::new(call) });
     }
 
-    /// A step of it is over.
+    /// Handles the answer to a step.
     pub(super) fn advance(&mut self, id: u64, reply: Reply) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;

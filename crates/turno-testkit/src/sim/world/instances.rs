@@ -1,11 +1,11 @@
-//! An instance: calls arrive, some of them are decided together, a few transactions run at the same time.
+//! An instance: it receives calls, decides some of them together, and runs a few transactions at the same time.
 
 use super::World;
 use super::events::Event;
 use super::stream::Run;
 use crate::sim::check::{Commit, Fault};
 use crate::sim::memory::Memory;
-use crate::sim::message::{Ask, Call, NOBODY, Reply};
+use crate::sim::message::{Ask, Call, NO_CLIENT, Reply};
 use crate::sim::sabotage::Bug;
 use crate::sim::setup::item_id;
 use crate::sim::tx::{Committed, Env, Progress, Tx};
@@ -15,23 +15,23 @@ use turno::clock::{Clock, Manual};
 use turno_core::id::Seq;
 use turno_core::queue::{Act, Settle, SettleOutcome};
 
-/// How often what is pinned is asked for again.
+/// How often a call on a pinned lease is repeated.
 const PINNED_TRIES: u32 = 40;
-/// How many transactions of one instance are open at most.
+/// The most open transactions of one instance.
 const ROUTES: usize = 4;
 
 pub(super) struct Server {
     pub(super) alive: bool,
-    /// Grows with every death: what an earlier life sent counts no more.
+    /// Grows with every crash. Messages of an earlier life are ignored.
     pub(super) life: u64,
     pub(super) clock: Clock,
     pub(super) inbox: VecDeque<Call>,
     pub(super) active: usize,
-    /// The last number taken when it started.
+    /// The last number taken when the instance started.
     pub(super) started: i64,
     /// The run of its sequencer that has not committed.
     pub(super) sequencing: Option<Run>,
-    /// Where its sequencer begins to look, if it is so careless.
+    /// Where the sequencer starts to scan; used only by a bug.
     pub(super) floor: i64,
     pub(super) memory: Memory,
 }
@@ -65,7 +65,7 @@ impl World<'_> {
                 return Ok(());
             }
             Ask::Enqueue(enqueue) => {
-                // Ids that nobody gave are made up anew by whoever receives the call.
+                // The instance generates the ids that the producer did not give.
                 for item in enqueue.items.iter_mut().filter(|item| !item.id_given) {
                     self.next_id += 1;
                     item.id = item_id(format!("e{}", self.next_id));
@@ -96,7 +96,7 @@ impl World<'_> {
         self.open(server, calls);
     }
 
-    /// Begins with all that waits, on every free route.
+    /// Begins transactions for the waiting calls, on every free route.
     pub(super) fn begin_waiting(&mut self, server: usize) {
         for _ in 0..ROUTES {
             self.begin(server);
@@ -127,7 +127,7 @@ impl World<'_> {
         };
         match tx.step(&mut env) {
             Progress::Next => {
-                // Now and then an instance stands still in the middle of a transaction.
+                // Sometimes an instance pauses in the middle of a transaction.
                 let stall = if !self.draining && self.rng.below(150) == 0 { 350 } else { 2 };
                 if stall > 2 {
                     self.tally.faults.stalls += 1;
@@ -192,7 +192,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whoever is told that a settlement is stale may only be repeating his own.
+    /// Looks up whether a settlement answered as stale repeats an earlier one of the same worker.
     fn look_up_repeat(&mut self, call: &Call, reply: Reply) -> Result<Reply, Fault> {
         let (Ask::Settle(settle), Reply::Settle(SettleOutcome::Stale)) = (&call.ask, &reply) else {
             return Ok(reply);
@@ -208,7 +208,8 @@ impl World<'_> {
         Ok(known.map_or(reply, Reply::Settle))
     }
 
-    /// Reads which leases are due, and has them looked at now, or much later. Not at every sweep, so that others find
+    /// Reads the due leases and submits `Look` for them now or much later. Skips some sweeps, so that other commands
+    /// find
     /// expired leases too.
     fn announce(&mut self, server: usize) {
         if !self.draining && self.rng.percent(70) {
@@ -218,11 +219,11 @@ impl World<'_> {
         for resource in self.db.due_leases(now) {
             let ask = Ask::Lease(self.setup.look(resource));
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
-            self.after(0, late, Event::Arrive { server, call: Box::new(Call::new(0, NOBODY, ask)) });
+            self.after(0, late, Event::Arrive { server, call: Box::new(Call::new(0, NO_CLIENT, ask)) });
         }
     }
 
-    /// Reads what is over, and has it settled now, or much later.
+    /// Reads expired deliveries and settles them now or much later.
     pub(super) fn sweep(&mut self, server: usize, life: u64) {
         if self.servers[server].life != life || !self.servers[server].alive {
             return;
@@ -235,7 +236,7 @@ impl World<'_> {
             }
             let policy = self.setup.queues[handed.queue.0 as usize].clone();
             let ask = Ask::Settle(Settle { handed, policy, act: Act::Expire });
-            let call = Box::new(Call::new(0, NOBODY, ask));
+            let call = Box::new(Call::new(0, NO_CLIENT, ask));
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });
         }

@@ -1,6 +1,6 @@
-//! Events on their way: sequencers that give positions, listeners that read on and resume, and somebody who purges.
+//! Events: sequencers that give positions, listeners that read and resume, and a purge.
 //!
-//! Left out: the ring in memory, which only saves reading.
+//! Left out: the ring in memory, which only saves reads.
 
 use super::World;
 use super::events::Event;
@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use turno_core::id::Position;
 
-/// So few at once that a run often leaves some for the next.
+/// The most events of one run: few, so that a run often leaves some for the next.
 const AT_ONCE: usize = 12;
-/// Read at once by a listener.
+/// The page size of a listener.
 const PAGE: usize = 6;
-/// Kept after a purge.
+/// The number of events kept after a purge.
 const KEPT: i64 = 30;
 
-/// A run of a sequencer: what it saw committed, and the position behind which it goes on.
+/// A run of a sequencer: the committed events it saw, and the position behind which it goes on.
 pub(super) struct Run {
     pub(super) id: u64,
     pub(super) held: Vec<Lock>,
@@ -26,7 +26,7 @@ pub(super) struct Run {
     newest: i64,
 }
 
-/// Somebody who listens: what it has handled is safe, what it has read ahead is lost when it dies.
+/// A listener. Handled events survive its death; events read ahead are lost.
 #[derive(Default)]
 pub(super) struct Listener {
     cursor: Position,
@@ -35,14 +35,14 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Forgets what it has read ahead, and goes on behind a position.
+    /// Discards the events read ahead and goes on behind a position.
     pub(super) fn go_on(&mut self, position: Position) {
         *self = Listener { cursor: position, ..Listener::default() };
     }
 }
 
 impl World<'_> {
-    /// Looks for what is committed and has no position, unless another instance is at it.
+    /// Looks for committed events without a position, unless another instance's sequencer runs.
     pub(super) fn sequence(&mut self, server: usize, life: u64) {
         if self.servers[server].life != life || !self.servers[server].alive {
             return;
@@ -62,7 +62,7 @@ impl World<'_> {
         self.after(0, stall, Event::Sequenced { server, life, run: id });
     }
 
-    /// Where a careless sequencer begins to look; any other looks at everything.
+    /// Returns where the bug lets a sequencer start to scan. Without the bug it scans everything.
     fn floor(&mut self, server: usize) -> i64 {
         let stream = &self.db.stream;
         let here = &mut self.servers[server];
@@ -75,7 +75,7 @@ impl World<'_> {
         }
     }
 
-    /// What was chosen moves to its place, all of it at once.
+    /// Gives the chosen events their positions, all at once.
     pub(super) fn sequenced(&mut self, server: usize, life: u64, run: u64) -> Result<(), Fault> {
         if self.servers[server].life != life {
             return Ok(());
@@ -101,7 +101,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A listener handles some of what it has read, or reads on; now and then it dies, and resumes later.
+    /// Lets a listener handle an event or read a page. Sometimes the listener dies and resumes later.
     pub(super) fn listen(&mut self, index: usize) -> Result<(), Fault> {
         let listener = &mut self.listeners[index];
         let span = self.db.stream.span();

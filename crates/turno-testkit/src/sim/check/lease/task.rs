@@ -1,4 +1,4 @@
-//! The locks of tasks: what a command about a task means for its lease, and which ownership a line was applied under.
+//! The locks of tasks: the lease call within a task command, and the ownership that a line was applied under.
 
 use super::super::{Checked, Commit, Fault, fault};
 use super::{Leases, Own};
@@ -10,11 +10,15 @@ use turno_core::lease::{Action, Beat, Command, Holder, Outcome, Refused};
 use turno_core::task;
 use turno_core::time::{Span, Time};
 
-type About = (Command, Result<Outcome, Refused>);
+type LeaseCall = (Command, Result<Outcome, Refused>);
 
 impl Leases {
-    /// What a command about a task asked of its lease, and was answered; nothing if it was not about it.
-    pub(super) fn about_lease(&self, command: &task::Command, outcome: &TaskOutcome) -> Result<Option<About>, Fault> {
+    /// Returns the lease call within a task command and its answer, or `None` if the command has no lease call.
+    pub(super) fn about_lease(
+        &self,
+        command: &task::Command,
+        outcome: &TaskOutcome,
+    ) -> Result<Option<LeaseCall>, Fault> {
         let Some(id) = command.task else {
             return Ok(None);
         };
@@ -27,11 +31,13 @@ impl Leases {
         let about = match (&command.action, &outcome.answer) {
             (_, Err(task::Refused::Unknown | task::Refused::Invalid(_))) => None,
             (task::Action::Lease(_) | task::Action::Close { .. }, Err(task::Refused::WrongStatus(_))) => None,
-            (task::Action::Lease(action), Ok(task::Outcome::Lease(told))) => Some((action.clone(), Ok(told.clone()))),
+            (task::Action::Lease(action), Ok(task::Outcome::Lease(answer))) => {
+                Some((action.clone(), Ok(answer.clone())))
+            }
             (task::Action::Lease(action), _) => refused.map(|refused| (action.clone(), Err(refused))),
             (task::Action::Patch { fence, .. } | task::Action::Validate { fence, .. }, _) => {
-                let told = refused.map_or(Ok(Outcome::Beat(Beat::Renewed)), Err);
-                Some((beat(*fence), told))
+                let answer = refused.map_or(Ok(Outcome::Beat(Beat::Renewed)), Err);
+                Some((beat(*fence), answer))
             }
             (task::Action::Close { fence, .. }, answer) => {
                 let release = Action::Release { fence: *fence, claim: None };
@@ -61,14 +67,14 @@ impl Leases {
         }))
     }
 
-    /// Nobody waits for a task that is over, nor is offered it.
+    /// Checks that a completed or cancelled task has neither tickets nor an offer.
     pub(super) fn task_over(&mut self, outcome: &TaskOutcome) -> Checked {
         let over = |task: &&task::Task| matches!(task.status, task::Status::Completed | task::Status::Cancelled);
         let Some(at) = outcome.task.as_ref().filter(over).map(|task| task.id.resource()) else {
             return Ok(());
         };
         if !outcome.lease.line.is_empty() || outcome.lease.offer.is_some() {
-            return fault("K4", &at, format!("it is over, and waited for: {:?}", outcome.lease));
+            return fault("K4", &at, format!("the task is over, and its line is not empty: {:?}", outcome.lease));
         }
         if let Some(lease) = self.all.get_mut(&at) {
             lease.line.close();
@@ -76,7 +82,7 @@ impl Leases {
         Ok(())
     }
 
-    /// What was decided at `now` under a fence was decided by who owned it then, and nobody has taken it since.
+    /// Checks that a decision at `now` under a fence was made for its owner, and that the lease was not taken since.
     fn live(&self, at: &Resource, fence: Fence, who: &Holder, now: Time) -> Checked {
         let lease = self.all.get(at);
         let own = lease.and_then(|lease| lease.own.as_ref().or(lease.lapsed.as_ref()));
@@ -84,13 +90,13 @@ impl Leases {
             own.fence == fence && who.speaks_for(&own.holder) && own.locked_at <= now && now < own.expires_at
         });
         if !good {
-            let text = format!("{} did something under fence {} at {}; in force: {own:?}", who.user, fence.0, now.0);
+            let text = format!("{} acted under fence {} at {}; in force: {own:?}", who.user, fence.0, now.0);
             return fault("K2", at, text);
         }
         Ok(())
     }
 
-    /// A line was applied, or failed: under the ownership that was in force when that was decided.
+    /// Checks that a line was applied, or failed, under the ownership in force at its decision.
     pub(in super::super) fn lined(&mut self, commit: &Commit<'_>, lined: &Lined) -> Checked {
         let Ask::Apply(apply) = &commit.calls[0].ask else {
             return Ok(());
@@ -103,21 +109,21 @@ impl Leases {
             && let Some(lease) = self.all.get(&at)
             && lease.own.as_ref().is_none_or(|own| own.fence != apply.fence)
         {
-            lease.told(&at, apply.fence, ending)?;
+            lease.check_ending(&at, apply.fence, ending)?;
         }
         let Some(grant) = &lined.renewed else {
             return Ok(());
         };
         let Some(own) = self.all.get_mut(&at).and_then(|lease| lease.own.as_mut()) else {
-            return fault("L3", &at, format!("work renewed {grant:?}, which was over"));
+            return fault("L3", &at, format!("a line renewed {grant:?}, which was over"));
         };
         own.worked_at = own.worked_at.max(commit.now);
         let latest = apply.policy.rolling_timeout.map(|rolling| own.worked_at + rolling);
         if own.fence != grant.fence || grant.expires_at < own.expires_at {
-            return fault("L6", &at, format!("work turned {own:?} into {grant:?}"));
+            return fault("L6", &at, format!("a line turned {own:?} into {grant:?}"));
         }
         if latest.is_some_and(|latest| latest < grant.expires_at) {
-            return fault("L7", &at, format!("work kept it until {}, past {latest:?}", grant.expires_at.0));
+            return fault("L7", &at, format!("a line kept the lease until {}, past {latest:?}", grant.expires_at.0));
         }
         own.expires_at = grant.expires_at;
         Ok(())

@@ -1,4 +1,4 @@
-//! What must hold for the verbs of a lease: claim, heartbeat and release.
+//! Invariants of the lease actions claim, heartbeat, leave and release.
 
 use super::super::{Checked, fault};
 use super::{Lease, Own};
@@ -19,7 +19,7 @@ impl Lease {
         match answer {
             Ok(Outcome::Claimed { renewed: true }) => {
                 let (Some(own), Some(grant)) = (&mut self.own, &view.grant) else {
-                    return fault("L9", at, "renewed what nobody held");
+                    return fault("L9", at, "a free lease was renewed");
                 };
                 let same = own.holder.is(who) && own.fence == grant.fence && own.locked_at == grant.locked_at;
                 if !same || grant.claim != own.claim + 1 || grant.expires_at < own.expires_at {
@@ -32,7 +32,7 @@ impl Lease {
             }
             Ok(Outcome::Claimed { renewed: false }) => {
                 let Some(grant) = &view.grant else {
-                    return fault("L1", at, "granted, and nobody holds it");
+                    return fault("L1", at, "the claim was granted, and no grant exists");
                 };
                 match self.own.take() {
                     Some(own) if !forced => {
@@ -88,11 +88,11 @@ impl Lease {
         }
     }
 
-    pub(super) fn stood(&mut self, command: &Command, told: Option<usize>, now: Time) -> Checked {
-        let Some(told) = told else { return Ok(()) };
-        let place = self.line.stand(&command.who, now);
-        if place != told {
-            let text = format!("{} is number {place} and was told {told}", command.who.user);
+    pub(super) fn stood(&mut self, command: &Command, answered: Option<usize>, now: Time) -> Checked {
+        let Some(answered) = answered else { return Ok(()) };
+        let position = self.line.stand(&command.who, now);
+        if position != answered {
+            let text = format!("{} is number {position} and was answered {answered}", command.who.user);
             return fault("L14", &command.resource, text);
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Lease {
             let missing = matches!(answer, Err(Refused::IdleMissing)) && idle_guard.is_some() && idle.is_none();
             return match answer {
                 _ if live && !missing => fault("L3", at, format!("the live holder was refused: {answer:?}")),
-                Err(Refused::Lost { ending: Some(ending) }) => self.told(at, *fence, ending),
+                Err(Refused::Lost { ending: Some(ending) }) => self.check_ending(at, *fence, ending),
                 _ => Ok(()),
             };
         };
@@ -128,24 +128,24 @@ impl Lease {
         };
         let is_idle = idle_guard.is_some_and(|guard| idle.is_some_and(|idle| idle >= guard));
         if is_idle && (grant.expires_at != own.expires_at || *outcome != Outcome::Beat(Beat::Idle)) {
-            return fault("L8", at, format!("an idle beat was answered {outcome:?}: {grant:?}"));
+            return fault("L8", at, format!("an idle heartbeat was answered {outcome:?}: {grant:?}"));
         }
         if *worked && !is_idle {
             own.worked_at = now;
         }
         if grant.expires_at < own.expires_at {
-            return fault("L6", at, format!("a beat moved {} back to {}", own.expires_at.0, grant.expires_at.0));
+            return fault("L6", at, format!("a heartbeat moved {} back to {}", own.expires_at.0, grant.expires_at.0));
         }
         let latest = rolling_timeout.map(|rolling| own.worked_at + rolling);
         if latest.is_some_and(|latest| latest < grant.expires_at) {
-            return fault("L7", at, format!("beats kept it until {}, past {latest:?}", grant.expires_at.0));
+            return fault("L7", at, format!("heartbeats kept the lease until {}, past {latest:?}", grant.expires_at.0));
         }
         own.expires_at = grant.expires_at;
         own.leaving &= is_idle;
         Ok(())
     }
 
-    /// Whoever leaves shortens what is theirs and never lengthens it; nobody else does.
+    /// Checks `leave`: it shortens the caller's own lease, never lengthens it, and affects no other.
     pub(super) fn leave(
         &mut self,
         command: &Command,
@@ -165,10 +165,10 @@ impl Lease {
             own.expires_at = own.expires_at.min(now + *grace);
             own.leaving = true;
         }
-        let shown = view.grant.as_ref().map(|grant| (grant.fence, grant.expires_at));
+        let seen = view.grant.as_ref().map(|grant| (grant.fence, grant.expires_at));
         let kept = matches!(answer, Ok(Outcome::Released { released: false, repeated: false }));
-        if !kept || shown != Some((own.fence, own.expires_at)) {
-            let text = format!("leaving {own:?} was answered {answer:?}; shown is {shown:?}");
+        if !kept || seen != Some((own.fence, own.expires_at)) {
+            let text = format!("leaving {own:?} was answered {answer:?}; seen is {seen:?}");
             return fault("L10", &command.resource, text);
         }
         Ok(())
@@ -189,7 +189,7 @@ impl Lease {
             Ok(Outcome::Released { released: false, .. }) => live && older,
             Err(Refused::Lost { ending }) => {
                 if let Some(ending) = ending {
-                    self.told(at, *fence, ending)?;
+                    self.check_ending(at, *fence, ending)?;
                 }
                 !live
             }
