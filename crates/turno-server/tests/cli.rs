@@ -1,6 +1,6 @@
 //! The command line beside a real server, on each database: `sqlite::NAME`, `postgres::NAME`.
 //!
-//! What the program says without a server is in `program.rs`.
+//! Commands without a server are tested in `program.rs`.
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 #[path = "cli/ask.rs"]
@@ -53,7 +53,7 @@ macro_rules! cases {
 }
 
 fn main() {
-    // The client can speak TLS and wants to know how, also where it will not.
+    // reqwest is built with TLS and needs a default provider, even for plain HTTP.
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let mut trials = Vec::new();
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {

@@ -1,5 +1,5 @@
-//! The guides, walked as they stand there: the same commands, in the same order, with the program of this build, other
-//! ports and databases of their own.
+//! Runs the guides as printed: the same commands in the same order, with the program of this build, other ports and
+//! their own databases.
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::net::TcpListener;
@@ -8,18 +8,18 @@ use std::process::Command;
 
 use turno_testkit::postgres::Cluster;
 
-/// The repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The shell blocks of a guide, in order.
+/// Returns the shell blocks of a guide, in order.
 fn blocks(guide: &str) -> Vec<String> {
     let page = std::fs::read_to_string(root().join("docs/guides").join(guide)).unwrap();
     page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// Fails with the name of what is missing, so that nobody takes a walk that did not happen for one that did.
+/// Fails with the names of missing programs, so that a skipped guide does not look like a passed one.
 fn needs(programs: &[&str]) {
     let missing = |program: &&&str| {
         let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
@@ -29,12 +29,12 @@ fn needs(programs: &[&str]) {
     assert!(missing.is_empty(), "install these to walk the guides: {missing:?}");
 }
 
-/// A port that nobody listens on at this moment.
+/// Returns a port without a listener.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Walks a guide; answers all that was said.
+/// Runs the commands of a guide and returns their whole output.
 fn walk(guide: &str, replaced: &[(&str, &str)]) -> String {
     let mut script =
         format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n{}", blocks(guide).join("\n"));
@@ -58,21 +58,21 @@ fn walk(guide: &str, replaced: &[(&str, &str)]) -> String {
         .env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()))
         .env("TURNO_LISTEN", format!("127.0.0.1:{first}"))
         .env_remove("TURNO_DATABASE")
-        // Whoever reads them may have another language than what they look for.
+        // The developer's language may differ from the one that the test expects.
         .env("TURNO_LANG", "es")
         .env("LC_ALL", "C.UTF-8")
         .output()
-        .expect("there is a shell");
-    let said = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
-    assert!(walked.status.success(), "{said}");
+        .expect("bash is installed");
+    let output = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
+    assert!(walked.status.success(), "{output}");
     std::fs::remove_dir_all(&folder).unwrap();
-    said
+    output
 }
 
 #[test]
-fn the_chat_bot_guide_works_as_it_stands_there() {
+fn the_chat_bot_guide_works_as_printed() {
     needs(&["bash", "curl", "python3", "node"]);
-    let said = walk("chat-bot.md", &[]);
+    let output = walk("chat-bot.md", &[]);
     for wanted in [
         "\"differs\":false",
         "5491122334455: Hola | ¿Disponibilidad 15 enero? | Para 2 personas",
@@ -80,22 +80,22 @@ fn the_chat_bot_guide_works_as_it_stands_there() {
         "5491122334455: Gracias",
         "1 exhausted item of bot matches",
     ] {
-        assert!(said.contains(wanted), "{wanted} in {said}");
+        assert!(output.contains(wanted), "{wanted} in {output}");
     }
 }
 
 #[tokio::test]
-async fn the_inbox_guide_works_as_it_stands_there() {
+async fn the_inbox_guide_works_as_printed() {
     needs(&["bash", "curl", "python3"]);
     let database = Cluster::for_tests().fresh_database().await;
-    let said = walk("inbox.md", &[("postgres://localhost/turno", &database)]);
+    let output = walk("inbox.md", &[("postgres://localhost/turno", &database)]);
     for wanted in ["somebody else has it: skipped", "p-1 acked, attempt 2", "p-21 retrying, attempt 1", "expired"] {
-        assert!(said.contains(wanted), "{wanted} in {said}");
+        assert!(output.contains(wanted), "{wanted} in {output}");
     }
 }
 
 #[tokio::test]
-async fn the_sync_guide_works_as_it_stands_there() {
+async fn the_sync_guide_works_as_printed() {
     needs(&["bash", "curl", "psql", "python3"]);
     let url = Cluster::for_tests().fresh_database().await;
     let module = free_port().to_string();
@@ -104,10 +104,10 @@ async fn the_sync_guide_works_as_it_stands_there() {
         ("127.0.0.1:9000".to_owned(), format!("127.0.0.1:{module}")),
         ("PORT=9000".to_owned(), format!("PORT={module}")),
     ];
-    let said = tokio::task::spawn_blocking(move || {
+    let output = tokio::task::spawn_blocking(move || {
         walk("sync.md", &replaced.each_ref().map(|(from, to)| (from.as_str(), to.as_str())))
     });
-    let said = said.await.unwrap();
+    let output = output.await.unwrap();
     for wanted in [
         "create or replace trigger \"tr_sincro_usuarios_modulo_global\"",
         "yes, as configured",
@@ -120,6 +120,6 @@ async fn the_sync_guide_works_as_it_stands_there() {
         "what was delivered is what the sources say",
         "nothing known against it",
     ] {
-        assert!(said.contains(wanted), "{wanted} in {said}");
+        assert!(output.contains(wanted), "{wanted} in {output}");
     }
 }

@@ -1,11 +1,13 @@
-//! The API from outside, over a real server on each database: `sqlite::NAME`, `postgres::NAME`.
+//! The HTTP API from outside, over a real server on each database: `sqlite::NAME`, `postgres::NAME`.
 //!
-//! Every case gets a fresh database with its own server process. Nothing sleeps: what takes time is waited for through
-//! the API itself.
+//! Every case gets a fresh database with its own server process. No case sleeps: it waits for an effect through the
+//! API.
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "http/chat_bot.rs"]
+mod chat_bot;
 #[path = "http/console.rs"]
 mod console;
 #[path = "http/console_admin.rs"]
@@ -70,14 +72,8 @@ mod queue_settle;
 mod receiver;
 #[path = "http/room.rs"]
 mod room;
-#[path = "http/seed_000.rs"]
-mod seed_000;
-#[path = "http/seed_001.rs"]
-mod seed_001;
-#[path = "http/seed_002.rs"]
-mod seed_002;
-#[path = "http/seed_003.rs"]
-mod seed_003;
+#[path = "http/shared_inbox.rs"]
+mod shared_inbox;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/sync.rs"]
@@ -86,8 +82,12 @@ mod sync;
 mod sync_soak;
 #[path = "http/task.rs"]
 mod task;
+#[path = "http/task_exclusive.rs"]
+mod task_exclusive;
 #[path = "http/task_lock.rs"]
 mod task_lock;
+#[path = "http/task_override.rs"]
+mod task_override;
 #[path = "http/task_process.rs"]
 mod task_process;
 #[path = "http/world.rs"]
@@ -114,7 +114,7 @@ macro_rules! cases {
 }
 
 fn main() {
-    // The client can speak TLS and wants to know how, also where it will not.
+    // reqwest is built with TLS and needs a default provider, even for plain HTTP.
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let mut trials = Vec::new();
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
@@ -151,10 +151,10 @@ fn main() {
             queue_look::all(),
             queue_settle::all(),
             room::all(),
-            seed_000::all(),
-            seed_001::all(),
-            seed_002::all(),
-            seed_003::all(),
+            task_override::all(),
+            task_exclusive::all(),
+            chat_bot::all(),
+            shared_inbox::all(),
             sign_in::all(),
             sync::all(),
             sync_soak::all(),

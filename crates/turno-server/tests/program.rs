@@ -1,4 +1,4 @@
-//! The program from outside, as a stranger and a supervisor meet it: output, exit codes, signals.
+//! The program from outside, as a user and a supervisor see it: output, exit codes, signals.
 
 #[path = "program/file.rs"]
 mod file;
@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 fn turno(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
-    // The default database is a file in the current folder, which must not be the source's.
+    // The default database is a file in the current directory, which must not be the source's.
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.args(arguments);
     for name in ["TURNO_DATABASE", "TURNO_LISTEN", "TURNO_CONFIG", "TURNO_ENV", "TURNO_URL", "TURNO_TOKEN"] {
@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A server that is ready; it does not outlive the test.
+/// A ready server. Dropping it ends the process.
 struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -42,9 +42,9 @@ struct Running {
 impl Running {
     fn start(arguments: &[&str]) -> Self {
         let mut child = turno(arguments).spawn().expect("the program was built with this test");
-        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let (mut before, mut line) = (Vec::new(), String::new());
-        while stdout.read_line(&mut line).expect("it is UTF-8") > 0 {
+        while stdout.read_line(&mut line).expect("stdout is UTF-8") > 0 {
             if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
                 let address = address.to_string();
                 return Self { child, stdout, before, address };
@@ -52,14 +52,15 @@ impl Running {
             before.push(std::mem::take(&mut line));
         }
         let failure = child.wait_with_output().map(|output| text(&output.stderr));
-        panic!("it ended before it listened: {failure:?}");
+        panic!("the server ended before it listened: {failure:?}");
     }
 
     fn get(&self, path: &str, headers: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\n{headers}Connection: close\r\n\r\n").expect("it reads");
+        let mut stream = TcpStream::connect(&self.address).expect("the server listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\n{headers}Connection: close\r\n\r\n")
+            .expect("the server reads");
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers in UTF-8");
+        stream.read_to_string(&mut answer).expect("the answer is UTF-8");
         answer
     }
 
@@ -67,7 +68,7 @@ impl Running {
         let kill = format!("kill -{name} {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the signal was sent");
-        self.child.wait().expect("it is our child").code()
+        self.child.wait().expect("the process is a child").code()
     }
 }
 
@@ -79,41 +80,41 @@ impl Drop for Running {
 }
 
 #[test]
-fn the_demo_says_what_runs_and_leaves_nothing_behind() {
+fn the_demo_prints_its_database_and_removes_it_at_the_end() {
     let mut demo = Running::start(&["demo", "--listen", "127.0.0.1:0"]);
     assert!(demo.before.len() < 8, "{:?}", demo.before);
-    let said = demo.before.first().expect("it says what runs");
-    let place = said.split("SQLite, ").nth(1).and_then(|rest| rest.split_once(" (removed at the end)"));
-    let place = place.expect("it says where the database is").0.to_owned();
-    let folder = std::path::Path::new(&place).parent().expect("a file lies in a folder");
-    assert!(folder.is_dir(), "{place}");
+    let banner = demo.before.first().expect("the demo prints a banner");
+    let path = banner.split("SQLite, ").nth(1).and_then(|rest| rest.split_once(" (removed at the end)"));
+    let path = path.expect("the banner has the path of the database").0.to_owned();
+    let folder = std::path::Path::new(&path).parent().expect("the path has a folder");
+    assert!(folder.is_dir(), "{path}");
     assert_eq!(demo.signal("TERM"), Some(0));
-    assert!(!folder.exists(), "{place}");
+    assert!(!folder.exists(), "{path}");
 }
 
 #[test]
-fn serving_prints_one_line_and_ends_well_when_interrupted() {
+fn serve_prints_one_line_and_exits_with_0_when_interrupted() {
     let mut server = Running::start(&["serve", "--listen", "127.0.0.1:0", "--database", "sqlite:test.db"]);
     assert!(server.before.is_empty(), "{:?}", server.before);
     assert_eq!(server.signal("INT"), Some(0));
     let mut rest = String::new();
-    server.stdout.read_to_string(&mut rest).expect("it is UTF-8");
+    server.stdout.read_to_string(&mut rest).expect("stdout is UTF-8");
     assert_eq!(rest, "");
 }
 
 #[test]
-fn an_open_connection_does_not_keep_it_from_ending() {
+fn an_open_connection_does_not_delay_the_stop() {
     let mut server = Running::start(&["serve", "--listen", "127.0.0.1:0"]);
-    let idle = TcpStream::connect(&server.address).expect("it listens");
+    let idle = TcpStream::connect(&server.address).expect("the server listens");
     assert!(server.get("/healthz", "").starts_with("HTTP/1.1 200"));
     assert_eq!(server.signal("TERM"), Some(0));
     drop(idle);
 }
 
 #[test]
-fn pages_carry_their_language_and_their_policy() {
+fn pages_have_their_language_and_their_security_policy() {
     let server = Running::start(&["serve", "--listen", "127.0.0.1:0"]);
-    assert!(server.get("/", "").contains("action=\"/sign-in\""), "a stranger is shown the way in");
+    assert!(server.get("/", "").contains("action=\"/sign-in\""), "an anonymous visitor gets the sign-in form");
     let (spanish, english) = (server.get("/sign-in", ""), server.get("/sign-in", "Accept-Language: en-GB\r\n"));
     assert!(spanish.contains("content-language: es") && english.contains("content-language: en"));
     for answer in [&spanish, &english, &server.get("/healthz", ""), &server.get("/none", "")] {
@@ -124,7 +125,7 @@ fn pages_carry_their_language_and_their_policy() {
     assert!(server.get("/assets/turno.css", "").contains("content-type: text/css"));
 }
 
-/// A place for files of one test.
+/// A directory for the files of one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -156,7 +157,7 @@ fn a_schema_is_checked_without_being_created() {
     let checked = ended(&["migrate", "--check", "--database", &url]);
     assert_eq!(checked.status.code(), Some(1));
     assert!(text(&checked.stderr).contains("no schema yet") && text(&checked.stderr).contains("turno migrate"));
-    assert!(!Path::new(&folder.file("turno.db")).exists(), "nothing was created");
+    assert!(!Path::new(&folder.file("turno.db")).exists(), "the check creates no file");
     let refused = ended(&["serve", "--no-migrate", "--listen", "127.0.0.1:0", "--database", &url]);
     assert!(refused.status.code() == Some(1) && text(&refused.stderr).contains("turno migrate"), "{refused:?}");
     let migrated = ended(&["migrate", "--database", &url]);
@@ -166,14 +167,14 @@ fn a_schema_is_checked_without_being_created() {
 }
 
 #[test]
-fn settings_are_shown_with_where_they_come_from() {
+fn settings_are_shown_with_their_source() {
     let folder = Folder::new("config");
     let file = folder.file("turno.toml");
     std::fs::write(&file, "database = \"postgres://ana:s3cret@db/shop\"\nkeep_history_days = 7\n").expect("writable");
-    let shown =
+    let config =
         turno(&["config", "--config", &file, "--listen", "127.0.0.1:1"]).env("TURNO_ENV", "production").output();
-    let shown = shown.expect("the program was built with this test");
-    let lines = text(&shown.stdout);
+    let config = config.expect("the program was built with this test");
+    let lines = text(&config.stdout);
     let line = |key: &str| lines.lines().find(|line| line.starts_with(key)).unwrap_or_default();
     assert!(line("listen").contains("--listen") && line("env").contains("TURNO_ENV"), "{lines}");
     assert!(line("keep_history_days").contains("turno.toml line 2"), "{lines}");
@@ -195,7 +196,7 @@ fn production_does_not_start_with_unsafe_settings() {
 }
 
 #[test]
-fn completions_and_the_manual_are_made_from_the_same_definition() {
+fn completions_and_the_manual_are_generated_from_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = text(&ended(&["completions", shell]).stdout);
         assert!(script.contains("healthcheck") && script.contains("force-release"), "{shell}");
@@ -259,13 +260,13 @@ fn help_never_shows_the_password_in_the_environment() {
     assert!(help.contains("TURNO_DATABASE") && !help.contains("s3cret"), "{help}");
 }
 
-/// The same, for somebody who reads Spanish.
+/// Runs the program in a Spanish locale.
 fn in_spanish(arguments: &[&str]) -> Output {
     turno(arguments).env("LC_ALL", "es_AR.UTF-8").output().expect("the program was built with this test")
 }
 
 #[test]
-fn whoever_reads_spanish_is_told_in_spanish_and_programs_are_not() {
+fn messages_follow_the_locale_and_json_does_not() {
     let folder = Folder::new("spanish");
     let url = folder.database();
     let added = in_spanish(&["user", "add", "ana", "--role", "admin", "--database", &url]);
@@ -273,18 +274,18 @@ fn whoever_reads_spanish_is_told_in_spanish_and_programs_are_not() {
     let listed = text(&in_spanish(&["user", "list", "--database", &url]).stdout);
     assert!(listed.starts_with("ID   NOMBRE  ROL    ESTADO  CONTRASEÑA  DESDE"), "{listed}");
     let twice = in_spanish(&["user", "add", "ana", "--role", "admin", "--database", &url]);
-    let said = "error: ana ya existe; cámbielo, o elija otro id\n  qué hacer: use `turno user change`, u otro id\n";
-    assert_eq!((twice.status.code(), text(&twice.stderr).as_str()), (Some(1), said));
+    let expected = "error: ana ya existe; cámbielo, o elija otro id\n  qué hacer: use `turno user change`, u otro id\n";
+    assert_eq!((twice.status.code(), text(&twice.stderr).as_str()), (Some(1), expected));
     let words = ["user", "list", "--json", "--database", &url];
     assert_eq!(in_spanish(&words).stdout, ended(&words).stdout);
     let ours = turno(&["user", "list", "--database", &url]).env("LC_ALL", "es_AR").env("TURNO_LANG", "en").output();
-    assert!(text(&ours.expect("it runs").stdout).starts_with("ID   NAME"));
+    assert!(text(&ours.expect("the program was built with this test").stdout).starts_with("ID   NAME"));
 }
 
 #[test]
 fn help_and_wrong_arguments_are_in_spanish_too() {
     let help = in_spanish(&["queue", "put", "--help"]);
-    let shown = text(&help.stdout);
+    let help_text = text(&help.stdout);
     for wanted in [
         "Uso: turno queue put [OPCIONES] <QUEUE>",
         "Opciones:",
@@ -293,45 +294,45 @@ fn help_and_wrong_arguments_are_in_spanish_too() {
         "Muestra la ayuda",
         "Ejemplos:",
     ] {
-        assert!(shown.contains(wanted), "{wanted} in {shown}");
+        assert!(help_text.contains(wanted), "{wanted} in {help_text}");
     }
     for english in ["Options", "Usage", "Print", "Which", "Examples"] {
-        assert!(!shown.contains(english), "{english} in {shown}");
+        assert!(!help_text.contains(english), "{english} in {help_text}");
     }
-    assert!(help.status.success() && shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(help.status.success() && help_text.lines().all(|line| line.chars().count() <= 80), "{help_text}");
     let wrong = in_spanish(&["lease", "claim", "caja:3", "--ttl", "30"]);
-    let said = text(&wrong.stderr);
+    let stderr = text(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        said.starts_with("error: '30' no sirve para '--ttl <DURATION>': falta la unidad: ¿30s, 30m, 30h o 30ms?"),
-        "{said}"
+        stderr.starts_with("error: '30' no sirve para '--ttl <DURATION>': falta la unidad: ¿30s, 30m, 30h o 30ms?"),
+        "{stderr}"
     );
-    assert!(said.contains("Para saber más, pruebe '--help'."), "{said}");
+    assert!(stderr.contains("Para saber más, pruebe '--help'."), "{stderr}");
 }
 
 #[test]
-fn a_value_below_zero_is_not_answered_with_how_to_pass_an_option() {
+fn a_negative_value_is_refused_with_its_range_and_no_tip() {
     for words in [&["lease", "list", "--limit", "-1"][..], &["lease", "claim", "a", "--ttl", "-5s"]] {
         let wrong = ended(words);
-        let said = text(&wrong.stderr);
-        assert!(wrong.status.code() == Some(2) && said.contains("0 or more") && !said.contains("tip:"), "{said}");
+        let stderr = text(&wrong.stderr);
+        assert!(wrong.status.code() == Some(2) && stderr.contains("0 or more") && !stderr.contains("tip:"), "{stderr}");
     }
 }
 
 #[test]
-fn a_database_that_a_slip_of_the_pen_has_made_is_not_passed_over_in_silence() {
+fn a_database_created_by_a_mistyped_path_is_reported() {
     let folder = Folder::new("slip");
     let url = folder.database();
     for _ in 0..2 {
         let new = !Path::new(&folder.file("turno.db")).exists();
         let checked = ended(&["check", "--database", &url]);
-        let said = text(&checked.stderr);
-        assert!(checked.status.success() && said.contains("a new, empty database was made") == new, "{said}");
+        let stderr = text(&checked.stderr);
+        assert!(checked.status.success() && stderr.contains("a new, empty database was made") == new, "{stderr}");
     }
 }
 
 #[test]
-fn settings_are_refused_for_a_secret_that_is_not_there_as_serving_does() {
+fn config_refuses_a_missing_secret_like_serve() {
     let folder = Folder::new("secret");
     let file = folder.file("turno.toml");
     let settings =
@@ -342,13 +343,13 @@ fn settings_are_refused_for_a_secret_that_is_not_there_as_serving_does() {
         let refused = ended(&[command, "--config", &file, "--listen", "127.0.0.1:0", "--database", &url]);
         assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("NO_SUCH_SECRET"), "{refused:?}");
     }
-    assert!(!Path::new(&folder.file("turno.db")).exists(), "nothing was opened for it");
-    let shown = turno(&["config", "--config", &file, "--database", &url]).env("NO_SUCH_SECRET", "s3cret").output();
-    assert!(shown.expect("it runs").status.success());
+    assert!(!Path::new(&folder.file("turno.db")).exists(), "the database was not opened");
+    let config = turno(&["config", "--config", &file, "--database", &url]).env("NO_SUCH_SECRET", "s3cret").output();
+    assert!(config.expect("the program was built with this test").status.success());
 }
 
 #[test]
-fn the_demo_offers_only_what_it_takes() {
+fn the_help_of_the_demo_lists_only_its_own_options() {
     let help = text(&ended(&["demo", "--help"]).stdout);
     assert!(
         help.contains("--database <URL>") && !help.contains("TURNO_DATABASE") && !help.contains("--config"),
@@ -359,14 +360,14 @@ fn the_demo_offers_only_what_it_takes() {
 }
 
 #[test]
-fn the_demo_takes_a_configuration_file_as_every_command_does() {
+fn the_demo_accepts_a_configuration_file_like_every_command() {
     let refused = ended(&["demo", "--config", "turno.toml", "--database", "sqlite:x.db"]);
-    let said = text(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && said.contains("fresh temporary database"), "{refused:?}");
+    let stderr = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && stderr.contains("fresh temporary database"), "{refused:?}");
 }
 
 #[test]
-fn names_that_the_api_refuses_are_refused_here_too() {
+fn names_refused_by_the_api_are_refused_on_the_command_line() {
     let folder = Folder::new("names");
     let url = folder.database();
     assert!(ended(&["user", "add", "eva", "--role", "admin", "--database", &url]).status.success());
@@ -384,19 +385,19 @@ fn names_that_the_api_refuses_are_refused_here_too() {
     ] {
         let refused = ended(&[words, &["--database", &url]].concat());
         assert_eq!(refused.status.code(), Some(2), "{words:?}: {refused:?}");
-        assert!(refused.stdout.is_empty(), "no token came out: {words:?}");
+        assert!(refused.stdout.is_empty(), "no token is printed: {words:?}");
     }
     let listed = text(&ended(&["token", "list", "--json", "--database", &url]).stdout);
     assert!(listed.contains(r#""items":[]"#), "{listed}");
 }
 
 #[test]
-fn a_slip_in_the_log_level_does_not_turn_the_log_off() {
+fn an_invalid_log_level_is_refused() {
     for command in ["config", "serve"] {
         for level in ["loud", "info,loud", "turno=loud", ""] {
             let refused = ended(&[command, "--listen", "127.0.0.1:0", "--log-level", level]);
-            let said = text(&refused.stderr);
-            assert!(refused.status.code() == Some(2) && said.contains("debug, trace or off"), "{level}: {said}");
+            let stderr = text(&refused.stderr);
+            assert!(refused.status.code() == Some(2) && stderr.contains("debug, trace or off"), "{level}: {stderr}");
         }
     }
     for level in ["off", "WARN", "info,turno=debug", "turno=trace,hyper=off", "info,[request{id}]=debug"] {
@@ -405,7 +406,7 @@ fn a_slip_in_the_log_level_does_not_turn_the_log_off() {
 }
 
 #[test]
-fn a_database_that_does_not_open_is_answered_with_what_helps() {
+fn an_unopenable_database_is_refused_with_the_next_step() {
     let folder = Folder::new("unopened");
     let (text_file, new) = (folder.file("notes.txt"), folder.database());
     std::fs::write(&text_file, "nothing but words, and enough of them to be read as the head of a file".repeat(9))
@@ -418,8 +419,8 @@ fn a_database_that_does_not_open_is_answered_with_what_helps() {
         (&["check", "--database", &missing], "its folder exists", "revise que su carpeta"),
     ] {
         let refused = ended(words);
-        let said = text(&refused.stderr);
-        assert!(refused.status.code() == Some(1) && said.contains(english), "{said}");
+        let stderr = text(&refused.stderr);
+        assert!(refused.status.code() == Some(1) && stderr.contains(english), "{stderr}");
         let refused = text(&in_spanish(words).stderr);
         assert!(refused.contains(&format!("qué hacer: {spanish}")), "{refused}");
         for word in [" the ", " is ", " to ", " or "] {
@@ -429,19 +430,22 @@ fn a_database_that_does_not_open_is_answered_with_what_helps() {
 }
 
 #[test]
-fn what_is_to_be_typed_next_names_whom_it_is_about() {
+fn the_suggested_command_names_its_user() {
     let folder = Folder::new("next");
     let url = folder.database();
     let empty = ended(&["user", "add", "y", "--role", "viewer", "--password-stdin", "--database", &url]);
-    let said = text(&empty.stderr);
-    assert!(said.contains("turno user add y --role viewer --password-stdin") && !said.contains("ana"), "{said}");
+    let stderr = text(&empty.stderr);
+    assert!(stderr.contains("turno user add y --role viewer --password-stdin") && !stderr.contains("ana"), "{stderr}");
     let nothing = ended(&["user", "change", "y", "--database", &url]);
-    let said = text(&nothing.stderr);
-    assert!(nothing.status.code() == Some(2) && said.contains("--role") && said.contains("--name NAME"), "{said}");
+    let stderr = text(&nothing.stderr);
+    assert!(
+        nothing.status.code() == Some(2) && stderr.contains("--role") && stderr.contains("--name NAME"),
+        "{stderr}"
+    );
 }
 
 #[test]
-fn nobody_is_told_in_two_languages_at_once() {
+fn an_error_is_written_in_one_language() {
     let wrong = text(&in_spanish(&["config", "--env", "staging"]).stderr);
     assert!(!wrong.contains("must be"), "{wrong}");
 }
@@ -452,14 +456,14 @@ fn spanish_help_is_wrapped_once() {
     let mut seen = 0;
     for message in all.split("\nexamples-turno-").skip(1) {
         let (name, lines) = message.split_once(" =").expect("a message has a text");
-        // Of commands in the first row: those below have dashes between their words, and within them.
+        // Only top-level commands: the names of subcommands have dashes.
         if name.contains('-') {
             continue;
         }
-        let shown = text(&in_spanish(&[name, "--help"]).stdout);
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        let help_text = text(&in_spanish(&[name, "--help"]).stdout);
+        assert!(help_text.lines().all(|line| line.chars().count() <= 80), "{help_text}");
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty() && !line.contains(['{', '#'])) {
-            assert!(shown.lines().any(|other| other.trim() == line), "{name}: {line}: {shown}");
+            assert!(help_text.lines().any(|other| other.trim() == line), "{name}: {line}: {help_text}");
         }
         seen += 1;
     }

@@ -1,5 +1,5 @@
-//! The README's ten minutes, walked as they stand there: the same commands, in the same order, with the program of this
-//! build, other ports and a database of its own.
+//! Runs the README's ten minutes as printed: the same commands in the same order, with the program of this build,
+//! other ports and its own database.
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use turno_testkit::postgres::Cluster;
 
-/// The shell blocks of a section, without those that build.
+/// Returns the shell blocks of a section, without those that build.
 fn blocks(page: &str, heading: &str) -> Vec<String> {
     let section = page.split(&format!("\n## {heading}\n")).nth(1).expect("the README has this section");
     let section = section.split("\n## ").next().unwrap();
@@ -16,21 +16,21 @@ fn blocks(page: &str, heading: &str) -> Vec<String> {
     blocks.filter(|block| !block.contains("cargo build")).collect()
 }
 
-/// A port that nobody listens on at this moment.
+/// Returns a port without a listener.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[tokio::test]
-async fn the_ten_minutes_of_the_readme_work_as_they_stand_there() {
+async fn the_ten_minutes_of_the_readme_work_as_printed() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     let blocks = blocks(&page, "Ten minutes with curl");
-    assert_eq!(blocks.len(), 3, "one server, a lease, two servers");
+    assert_eq!(blocks.len(), 3, "the section has three blocks: one server, a lease, two servers");
     let mut script = format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n{}", blocks.join("\n"));
     for port in ["7171", "7172", "7173"] {
         script = script.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{}", free_port()));
     }
-    // The first server is started as a reader would start it, without naming its port.
+    // The README starts the first server without naming its port.
     let first = script.split("http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap().to_owned();
     script = script.replace("postgres://localhost/turno", &Cluster::for_tests().fresh_database().await);
 
@@ -47,13 +47,13 @@ async fn the_ten_minutes_of_the_readme_work_as_they_stand_there() {
         .env_remove("TURNO_LANG")
         .env("LC_ALL", "C.UTF-8")
         .output()
-        .expect("there is a shell");
-    let said = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
-    assert!(walked.status.success(), "{said}");
+        .expect("bash is installed");
+    let output = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
+    assert!(walked.status.success(), "{output}");
     for wanted in
         ["\"state\":\"locked\"", "\"renewed\":true", "event: lease.released", "\"outcome\":\"acked\"", "mail-2"]
     {
-        assert!(said.contains(wanted), "{wanted} in {said}");
+        assert!(output.contains(wanted), "{wanted} in {output}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

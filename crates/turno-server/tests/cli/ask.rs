@@ -1,4 +1,4 @@
-//! Commands that ask a server.
+//! Commands that call a server.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -10,23 +10,23 @@ use crate::shell::Shell;
 use crate::world::World;
 
 cases![
-    BOTH: [a_lease_is_claimed_kept_and_looked_at, a_held_lease_is_refused_with_its_holder],
+    BOTH: [a_lease_is_claimed_renewed_and_shown, a_held_lease_is_refused_with_its_holder],
     SQLITE: [
-        a_turn_that_has_come_is_called_that,
-        nobody_is_asked_for_what_nobody_holds,
-        why_says_who_has_it_in_a_sentence,
-        the_json_is_the_servers,
-        without_a_token_the_way_to_one_is_told,
+        an_offer_is_printed_as_the_callers_turn,
+        a_release_request_for_a_free_lease_has_no_recipient,
+        why_names_the_holder_in_a_sentence,
+        the_json_output_is_the_servers_answer,
+        without_a_token_the_error_explains_how_to_create_one,
         a_token_among_the_arguments_is_refused,
         a_token_may_come_from_a_file,
-        a_server_that_is_not_there_is_explained,
-        a_server_that_is_no_turno_is_called_that,
-        a_healthy_server_is_told_from_none,
+        an_unreachable_server_is_explained,
+        an_answer_of_another_server_is_explained,
+        healthcheck_distinguishes_a_healthy_server_from_none,
     ],
 ];
 
-async fn a_lease_is_claimed_kept_and_looked_at(world: World) {
-    let ana = Shell::of(&world, "ana").await;
+async fn a_lease_is_claimed_renewed_and_shown(world: World) {
+    let ana = Shell::signed_in(&world, "ana").await;
     let claimed = ana.run(&["lease", "claim", "caja:3", "--ttl", "20s", "--json"]).await.json();
     assert!(claimed["mine"] == true && claimed["expires_in_ms"].as_i64().unwrap() > 15_000, "{claimed}");
     let fence = claimed["fence"].to_string();
@@ -41,46 +41,46 @@ async fn a_lease_is_claimed_kept_and_looked_at(world: World) {
 }
 
 async fn a_held_lease_is_refused_with_its_holder(world: World) {
-    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+    let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
     ana.run(&["lease", "claim", "caja:3"]).await.done();
     let refused = leo.run(&["lease", "claim", "caja:3"]).await;
     assert!(refused.refused(1).contains("Held by Ana Pérez"), "{refused:?}");
     assert_eq!(refused.out, "");
-    // Whoever waits gets it once it has expired.
+    // A waiting claim gets the lease once it has expired.
     ana.run(&["lease", "claim", "caja:4", "--ttl", "300ms"]).await.done();
     let waited = leo.run(&["lease", "claim", "caja:4", "--wait", "20s", "--json"]).await.json();
     assert_eq!(waited["holder"]["id"], "leo");
 }
 
-async fn a_turn_that_has_come_is_called_that(world: World) {
-    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
-    let said = leo.run(&["lease", "turn", "caja:3"]).await;
-    assert!(said.done().starts_with("it is your turn now: claim it within "), "{said:?}");
+async fn an_offer_is_printed_as_the_callers_turn(world: World) {
+    let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
+    let output = leo.run(&["lease", "turn", "caja:3"]).await;
+    assert!(output.done().starts_with("it is your turn now: claim it within "), "{output:?}");
     ana.run(&["lease", "claim", "caja:4"]).await.done();
-    let said = leo.run(&["lease", "turn", "caja:4"]).await;
-    assert!(said.done().starts_with("number 1 in line, kept for "), "{said:?}");
+    let output = leo.run(&["lease", "turn", "caja:4"]).await;
+    assert!(output.done().starts_with("number 1 in line, kept for "), "{output:?}");
 }
 
-async fn nobody_is_asked_for_what_nobody_holds(world: World) {
-    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
-    let said = leo.run(&["lease", "request-release", "caja:3"]).await;
-    assert!(said.code == Some(0) && said.talk.contains("nobody holds it, so nobody was asked"), "{said:?}");
+async fn a_release_request_for_a_free_lease_has_no_recipient(world: World) {
+    let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
+    let output = leo.run(&["lease", "request-release", "caja:3"]).await;
+    assert!(output.code == Some(0) && output.talk.contains("nobody holds it, so nobody was asked"), "{output:?}");
     ana.run(&["lease", "claim", "caja:3"]).await.done();
-    let said = leo.run(&["lease", "request-release", "caja:3"]).await;
-    assert!(said.talk.contains("the holder was asked to let go"), "{said:?}");
+    let output = leo.run(&["lease", "request-release", "caja:3"]).await;
+    assert!(output.talk.contains("the holder was asked to let go"), "{output:?}");
 }
 
-async fn why_says_who_has_it_in_a_sentence(world: World) {
-    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+async fn why_names_the_holder_in_a_sentence(world: World) {
+    let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
     assert_eq!(leo.run(&["why", "caja:3"]).await.done(), "caja:3 is free: nobody holds it.");
     ana.run(&["lease", "claim", "caja:3"]).await.done();
-    let said = leo.run(&["why", "caja:3"]).await;
-    assert!(said.done().starts_with("caja:3 is held by Ana Pérez (ana) for "), "{said:?}");
+    let output = leo.run(&["why", "caja:3"]).await;
+    assert!(output.done().starts_with("caja:3 is held by Ana Pérez (ana) for "), "{output:?}");
     assert!(ana.run(&["why", "caja:3"]).await.done().contains("held by you for"));
 }
 
-async fn the_json_is_the_servers(world: World) {
-    let (ana, api) = (Shell::of(&world, "ana").await, world.client("ana").await);
+async fn the_json_output_is_the_servers_answer(world: World) {
+    let (ana, api) = (Shell::signed_in(&world, "ana").await, world.client("ana").await);
     let mut printed = ana.run(&["lease", "get", "ñ/1 %2F", "--json"]).await.json();
     let mut direct = api.get("/v1/leases/%C3%B1%2F1%20%252F").await.expect(200);
     for lease in [&mut printed, &mut direct] {
@@ -90,10 +90,10 @@ async fn the_json_is_the_servers(world: World) {
     assert_eq!(printed["resource"], "ñ/1 %2F");
 }
 
-async fn without_a_token_the_way_to_one_is_told(world: World) {
+async fn without_a_token_the_error_explains_how_to_create_one(world: World) {
     let refused = Shell::at(&world).run(&["lease", "get", "caja:3"]).await;
     assert!(refused.refused(1).contains("turno token create --user"), "{refused:?}");
-    let viewer = Shell::of(&world, "vera").await.run(&["lease", "claim", "caja:3"]).await;
+    let viewer = Shell::signed_in(&world, "vera").await.run(&["lease", "claim", "caja:3"]).await;
     assert!(viewer.refused(1).contains("leases.use"), "{viewer:?}");
 }
 
@@ -111,8 +111,8 @@ async fn a_token_may_come_from_a_file(world: World) {
     assert!(missing.refused(1).contains("/nowhere/token"), "{missing:?}");
 }
 
-async fn a_server_that_is_not_there_is_explained(world: World) {
-    // A port that was free a moment ago, and that nobody listens on.
+async fn an_unreachable_server_is_explained(world: World) {
+    // A port that was free a moment ago and has no listener.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let nowhere = format!("http://127.0.0.1:{port}");
     let refused = Shell::at(&world).run(&["lease", "get", "caja:3", "--server", &nowhere]).await;
@@ -121,7 +121,7 @@ async fn a_server_that_is_not_there_is_explained(world: World) {
     assert!(wrong.refused(2).contains("http://HOST:PORT"), "{wrong:?}");
 }
 
-async fn a_server_that_is_no_turno_is_called_that(world: World) {
+async fn an_answer_of_another_server_is_explained(world: World) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = format!("http://{}", listener.local_addr().unwrap());
     let answering = std::thread::spawn(move || {
@@ -135,7 +135,7 @@ async fn a_server_that_is_no_turno_is_called_that(world: World) {
     answering.join().unwrap();
 }
 
-async fn a_healthy_server_is_told_from_none(mut world: World) {
+async fn healthcheck_distinguishes_a_healthy_server_from_none(mut world: World) {
     assert_eq!(Shell::at(&world).run(&["healthcheck"]).await.done(), "ready");
     let listen = world.server.base.trim_start_matches("http://").to_owned();
     let beside = Shell::at(&world).without("TURNO_URL").with("TURNO_LISTEN", &listen);

@@ -1,4 +1,4 @@
-//! Commands that work on the database, while a server is running on it.
+//! Commands that work on the database while a server runs on it.
 
 use serde_json::json;
 use turno::core::lease::Action;
@@ -9,29 +9,29 @@ use crate::world::{Client, World};
 
 cases![
     BOTH: [
-        whoever_is_added_is_let_in_by_the_running_server,
-        whoever_is_locked_out_is_refused_by_the_running_server,
+        a_user_added_on_the_command_line_is_accepted_by_the_running_server,
+        a_user_disabled_on_the_command_line_is_refused_by_the_running_server,
         the_last_administrator_stays,
         a_revoked_token_is_refused_by_the_running_server,
-        a_token_may_be_narrow,
-        a_token_for_nobody_is_refused_with_the_way_to_add_them,
+        a_token_can_be_restricted,
+        a_token_for_an_unknown_user_is_refused_with_the_command_to_add_them,
         a_password_is_read_from_stdin_and_only_its_hash_is_kept,
         people_are_listed_without_their_secrets,
-        a_sound_database_is_found_sound,
-        a_rewritten_audit_is_noticed,
+        check_finds_nothing_in_a_sound_database,
+        check_finds_a_rewritten_audit,
     ],
     SQLITE: [
-        a_backup_is_a_database_like_any_other,
+        a_backup_is_a_working_database,
         a_backup_overwrites_nothing,
-        what_can_never_be_is_wrong_usage_here_and_at_a_server,
+        invalid_arguments_are_usage_errors_with_and_without_a_server,
     ],
     POSTGRES: [a_backup_of_postgres_is_left_to_its_own_tools],
 ];
 
-async fn whoever_is_added_is_let_in_by_the_running_server(world: World) {
+async fn a_user_added_on_the_command_line_is_accepted_by_the_running_server(world: World) {
     let shell = Shell::at(&world);
     let added = shell.run(&["user", "add", "iris", "--role", "editor", "--name", "Iris Gómez"]).await;
-    assert_eq!(added.done(), "", "there are no data in that");
+    assert_eq!(added.done(), "", "the command prints no data");
     let token = shell.run(&["token", "create", "--user", "iris"]).await;
     assert_eq!(token.out.lines().count(), 1, "{token:?}");
     assert_eq!(token.talk, "");
@@ -42,7 +42,7 @@ async fn whoever_is_added_is_let_in_by_the_running_server(world: World) {
     assert!(again.refused(1).contains("iris exists already"));
 }
 
-async fn whoever_is_locked_out_is_refused_by_the_running_server(world: World) {
+async fn a_user_disabled_on_the_command_line_is_refused_by_the_running_server(world: World) {
     let (shell, ana) = (Shell::at(&world), world.client("ana").await);
     ana.post("/v1/leases/caja%3A1/claim", json!({})).await.expect(200);
     shell.run(&["user", "disable", "ana"]).await.done();
@@ -81,7 +81,7 @@ async fn a_revoked_token_is_refused_by_the_running_server(world: World) {
     assert!(again.refused(1).contains("token list"), "{again:?}");
 }
 
-async fn a_token_may_be_narrow(world: World) {
+async fn a_token_can_be_restricted(world: World) {
     let shell = Shell::at(&world);
     let words = [
         "token",
@@ -103,10 +103,10 @@ async fn a_token_may_be_narrow(world: World) {
     bot.post("/v1/leases/mesa%3A1/claim", json!({ "instance": "b1" })).await.problem(403, "other_resource");
     let wrong = shell.run(&["token", "create", "--user", "ana", "--can", "lease.use"]).await;
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
-    assert!(wrong.talk.contains("leases.use"), "the right name is suggested: {wrong:?}");
+    assert!(wrong.talk.contains("leases.use"), "the error suggests the right name: {wrong:?}");
 }
 
-async fn a_token_for_nobody_is_refused_with_the_way_to_add_them(world: World) {
+async fn a_token_for_an_unknown_user_is_refused_with_the_command_to_add_them(world: World) {
     let refused = Shell::at(&world).run(&["token", "create", "--user", "ghost"]).await;
     assert!(refused.refused(1).contains("turno user add ghost"), "{refused:?}");
     assert_eq!(refused.out, "");
@@ -140,7 +140,7 @@ async fn people_are_listed_without_their_secrets(world: World) {
     assert!(shell.run(&["user", "show", "ghost"]).await.refused(1).contains("ghost is not known"));
 }
 
-async fn a_sound_database_is_found_sound(world: World) {
+async fn check_finds_nothing_in_a_sound_database(world: World) {
     let ana = world.client("ana").await;
     ana.post("/v1/leases/caja%3A1/claim", json!({})).await.expect(200);
     let checked = Shell::at(&world).run(&["check"]).await;
@@ -151,7 +151,7 @@ async fn a_sound_database_is_found_sound(world: World) {
     assert_eq!(machine.json(), json!({ "findings": [] }));
 }
 
-async fn a_rewritten_audit_is_noticed(world: World) {
+async fn check_finds_a_rewritten_audit(world: World) {
     let force = Action::ForceClaim { reason: "urgent".to_owned(), fence: None };
     world.turno.lease(world.turno.command("caja:3", "eva", force).unwrap()).await.unwrap();
     let shell = Shell::at(&world);
@@ -165,7 +165,7 @@ async fn a_rewritten_audit_is_noticed(world: World) {
     assert!(wrong.code == Some(2) && wrong.talk.contains("NUMBER:HASH"), "{wrong:?}");
 }
 
-async fn a_backup_is_a_database_like_any_other(world: World) {
+async fn a_backup_is_a_working_database(world: World) {
     let copy = format!("{}.copy", world.url.trim_start_matches("sqlite:"));
     let shell = Shell::at(&world);
     shell.run(&["backup", &copy]).await.done();
@@ -185,8 +185,8 @@ async fn a_backup_of_postgres_is_left_to_its_own_tools(world: World) {
     assert!(refused.refused(1).contains("pg_dump"), "{refused:?}");
 }
 
-async fn what_can_never_be_is_wrong_usage_here_and_at_a_server(world: World) {
-    let ana = Shell::of(&world, "ana").await;
+async fn invalid_arguments_are_usage_errors_with_and_without_a_server(world: World) {
+    let ana = Shell::signed_in(&world, "ana").await;
     let run = |resource: &'static str, more: &[&'static str]| {
         let typed = [&["run", "--resource", resource], more, &["--", "true"]].concat();
         typed.into_iter().map(str::to_owned).collect::<Vec<_>>()
@@ -206,7 +206,7 @@ async fn what_can_never_be_is_wrong_usage_here_and_at_a_server(world: World) {
         (words(&["config", "--config", "no-such-folder/turno.toml"]), "no-such-folder/turno.toml"),
     ] {
         let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-        let said = ana.run(&typed).await;
-        assert!(said.code == Some(2) && said.talk.contains(says), "{typed:?}: {said:?}");
+        let output = ana.run(&typed).await;
+        assert!(output.code == Some(2) && output.talk.contains(says), "{typed:?}: {output:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Queues made and changed from the command line, and how a pushed one is shown.
+//! Queues created and changed from the command line, and how a pushed one is shown.
 
 use serde_json::json;
 use turno::core::destination::Failure;
@@ -11,21 +11,21 @@ use crate::world::World;
 
 cases![
     BOTH: [
-        what_is_not_named_stays_as_it_is,
-        those_who_change_different_things_at_once_lose_nothing,
+        fields_that_are_not_named_keep_their_values,
+        concurrent_changes_of_different_fields_are_all_kept,
     ],
     SQLITE: [
         a_new_queue_needs_a_kind,
-        what_another_kind_changes_is_said,
-        the_condition_of_a_destination_is_shown,
+        a_change_of_kind_prints_what_it_resets,
+        the_state_of_a_destination_is_shown,
     ],
 ];
 
-/// Nobody listens there, and nothing is sent as long as nothing is queued.
+/// No server listens there, and no call is made while the queue is empty.
 const NOWHERE: &str = "http://127.0.0.1:1/in/{key}?token=s3cret";
 
-async fn what_is_not_named_stays_as_it_is(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn fields_that_are_not_named_keep_their_values(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     let put = async |more: &[&str]| eva.run(&[&["queue", "put", "bot", "--json"], more].concat()).await.json();
     put(&["--kind", "lane", "--window", "7s", "--max-attempts", "3", "--push", NOWHERE]).await;
     let changed = put(&["--max-attempts", "4"]).await;
@@ -33,8 +33,8 @@ async fn what_is_not_named_stays_as_it_is(world: World) {
     assert_eq!(changed["max_attempts"], 4);
     assert_eq!(changed["push"]["url"], "http://127.0.0.1:1/in/{key}?***");
     let kept = world.turno.queue("bot").await.unwrap().row().await.unwrap().push.clone().unwrap();
-    assert!(kept.contains("s3cret"), "what is not shown is not lost: {kept}");
-    // The longest hold only followed from the lock.
+    assert!(kept.contains("s3cret"), "the hidden part of the URL is kept: {kept}");
+    // `max_hold` was derived from the lock timeout, so it follows it.
     let longer = put(&["--lock-timeout", "40s"]).await;
     assert_eq!((&longer["lock_timeout_ms"], &longer["max_hold_ms"]), (&json!(40_000), &json!(40_000)));
     let reset = put(&["--reset"]).await;
@@ -44,15 +44,19 @@ async fn what_is_not_named_stays_as_it_is(world: World) {
     );
     assert!(reset["push"].is_object(), "{reset}");
     let unsaid = eva.run(&["queue", "put", "bot", "--kind", "inbox"]).await;
-    assert!(unsaid.refused(2).contains("--reset"), "nothing of a policy is lost unasked: {unsaid:?}");
+    assert!(unsaid.refused(2).contains("--reset"), "a change of kind needs `--reset`: {unsaid:?}");
     assert_eq!(put(&[]).await["kind"], "lane");
     let other = put(&["--kind", "inbox", "--reset"]).await;
-    assert_eq!((&other["batch_max"], &other["max_attempts"]), (&json!(1), &json!(20)), "another kind, its defaults");
+    assert_eq!(
+        (&other["batch_max"], &other["max_attempts"]),
+        (&json!(1), &json!(20)),
+        "the new kind has its own defaults"
+    );
     assert_eq!(put(&["--no-push"]).await["push"], json!(null));
 }
 
-async fn those_who_change_different_things_at_once_lose_nothing(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn concurrent_changes_of_different_fields_are_all_kept(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "bot", "--kind", "lane"]).await.done();
     let put = async |name: &str, value: &str| eva.run(&["queue", "put", "bot", name, value]).await.done().to_owned();
     tokio::join!(
@@ -69,21 +73,21 @@ async fn those_who_change_different_things_at_once_lose_nothing(world: World) {
 }
 
 async fn a_new_queue_needs_a_kind(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+    let eva = Shell::signed_in(&world, "eva").await;
     let refused = eva.run(&["queue", "put", "bot", "--window", "5s"]).await;
     assert!(refused.refused(2).contains("--kind lane, inbox or sync"), "{refused:?}");
 }
 
-async fn what_another_kind_changes_is_said(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn a_change_of_kind_prints_what_it_resets(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     assert_eq!(eva.run(&["queue", "put", "bot", "--kind", "lane"]).await.talk, "");
     assert_eq!(eva.run(&["queue", "put", "bot", "--kind", "lane", "--window", "5s"]).await.talk, "");
     let changed = eva.run(&["queue", "put", "bot", "--kind", "inbox", "--reset"]).await;
     assert!(changed.talk.starts_with("bot was lane and is inbox now; what was not named"), "{changed:?}");
 }
 
-async fn the_condition_of_a_destination_is_shown(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn the_state_of_a_destination_is_shown(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox", "--push", NOWHERE]).await.done();
     let well = eva.run(&["queue", "get", "mails"]).await;
     assert!(well.done().contains("POST http://127.0.0.1:1/in/{key}?*** (unsigned"), "{well:?}");

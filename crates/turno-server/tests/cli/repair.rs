@@ -10,7 +10,8 @@ use crate::world::World;
 
 cases![POSTGRES: [a_lane_with_two_heads_is_repaired_beside_the_server]];
 
-/// After a failover a lane had two heads: nothing was handed out, `why` said ready, and a cancel was refused.
+/// A lane with two heads, as seen after a failover: no item was handed out, `why` output ready, and a cancel was
+/// refused.
 async fn a_lane_with_two_heads_is_repaired_beside_the_server(world: World) {
     let eva = world.client("eva").await;
     let policy = Policy { window: Span::ZERO, batch_max: 5, ..Policy::of(Kind::Lane) };

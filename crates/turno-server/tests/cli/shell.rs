@@ -1,4 +1,4 @@
-//! Commands as somebody types them at the world's database and server.
+//! Runs commands against the world's database and server.
 
 use std::process::Stdio;
 
@@ -9,32 +9,32 @@ use turno::NewToken;
 
 use crate::world::World;
 
-/// Where commands are typed.
+/// The environment of commands.
 pub(crate) struct Shell {
     variables: Vec<(&'static str, String)>,
 }
 
-/// What a command said.
+/// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct Output {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) talk: String,
 }
 
-impl Said {
-    /// The data of a command that worked.
+impl Output {
+    /// Asserts success and returns stdout.
     pub(crate) fn done(&self) -> &str {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out.trim_end()
     }
 
-    /// The same, as JSON.
+    /// Asserts success and returns stdout as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(self.done()).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// What a command said that did not work; it always has a cause and a next step.
+    /// Asserts the exit code and returns stderr, which must have a cause and a next step.
     pub(crate) fn refused(&self, code: i32) -> &str {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(self.talk.contains("error: ") && self.talk.contains("next: "), "{self:?}");
@@ -43,14 +43,14 @@ impl Said {
 }
 
 impl Shell {
-    /// At the world's database, as nobody.
+    /// Returns a shell for the world's database, without a token.
     pub(crate) fn at(world: &World) -> Shell {
         let variables = vec![("TURNO_DATABASE", world.url.clone()), ("TURNO_URL", world.server.base.clone())];
         Shell { variables }
     }
 
-    /// At the world's server, as this person.
-    pub(crate) async fn of(world: &World, user: &str) -> Shell {
+    /// Returns a shell for the world's server, with a token of this user.
+    pub(crate) async fn signed_in(world: &World, user: &str) -> Shell {
         let (_, secret) = world.turno.create_token(NewToken::of(user).unwrap()).await.unwrap();
         Shell::at(world).with("TURNO_TOKEN", &secret)
     }
@@ -78,13 +78,13 @@ impl Shell {
         command
     }
 
-    /// Types a command and waits for its end.
-    pub(crate) async fn run(&self, words: &[&str]) -> Said {
+    /// Runs a command and waits for its end.
+    pub(crate) async fn run(&self, words: &[&str]) -> Output {
         self.feed(words, "").await
     }
 
-    /// The same, with something on stdin.
-    pub(crate) async fn feed(&self, words: &[&str], input: &str) -> Said {
+    /// Runs a command with this input on stdin.
+    pub(crate) async fn feed(&self, words: &[&str], input: &str) -> Output {
         let mut child = self.command(words).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(input.as_bytes()).await.unwrap();
@@ -92,20 +92,20 @@ impl Shell {
         ended(child).await
     }
 
-    /// Starts a command that prints `started` once it runs; its stdin stays open.
+    /// Starts a command that prints `started` once it runs. Its stdin stays open.
     pub(crate) async fn start(&self, words: &[&str]) -> Started {
         let mut child = self.command(words).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).await.unwrap();
         if line.trim_end() != "started" {
-            panic!("it said {line:?} instead of starting: {:?}", ended(child).await);
+            panic!("the command printed {line:?} instead of starting: {:?}", ended(child).await);
         }
         Started { child, stdout }
     }
 }
 
-/// A command under way.
+/// A running command.
 pub(crate) struct Started {
     child: Child,
     stdout: BufReader<tokio::process::ChildStdout>,
@@ -118,20 +118,20 @@ impl Started {
         assert!(sent.success());
     }
 
-    /// Waits for its end, and for the end of all that it has started: they hold its stdout.
-    pub(crate) async fn ended(mut self) -> Said {
-        // Held until here: a command that reads does not end for want of input.
+    /// Waits for the end of the command and of all its children, because they hold its stdout.
+    pub(crate) async fn ended(mut self) -> Output {
+        // Closed only now: a command that reads stdin must not end earlier.
         let stdin = self.child.stdin.take();
         let mut out = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut self.stdout, &mut out).await.unwrap();
-        let said = ended(self.child).await;
+        let output = ended(self.child).await;
         drop(stdin);
-        Said { out, ..said }
+        Output { out, ..output }
     }
 }
 
-async fn ended(child: Child) -> Said {
+async fn ended(child: Child) -> Output {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    Said { code: output.status.code(), out: text(&output.stdout), talk: text(&output.stderr) }
+    Output { code: output.status.code(), out: text(&output.stdout), talk: text(&output.stderr) }
 }

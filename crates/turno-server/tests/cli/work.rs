@@ -1,4 +1,4 @@
-//! Queues, tasks, the audit and live events, from the command line.
+//! Queues, tasks, the audit and live events from the command line.
 
 use serde_json::json;
 
@@ -9,28 +9,28 @@ use crate::world::{Running, World};
 cases![
     BOTH: [
         an_item_goes_through_a_queue,
-        exhausted_items_are_counted_corrected_and_sent_round_again,
-        a_task_is_made_claimed_and_finalized,
+        exhausted_items_are_counted_edited_and_retried,
+        a_task_is_created_claimed_and_finalized,
         a_forced_release_is_audited_with_its_reason,
     ],
     SQLITE: [
-        an_item_that_is_not_in_the_delivery_settles_nothing_and_says_so,
-        what_waits_again_is_nobodys,
-        nothing_on_stdin_is_no_items,
+        an_item_outside_the_delivery_is_refused_and_settles_nothing,
+        a_returned_item_has_no_holder,
+        an_empty_stdin_is_refused,
         many_items_are_read_from_stdin,
-        a_delivery_that_is_not_ones_own_is_refused,
-        a_queue_of_the_configuration_is_changed_only_there,
-        a_line_is_kept_and_left,
-        events_are_followed_from_a_position_on,
-        why_tells_an_unknown_item_from_a_free_lease,
-        why_of_a_queue_says_what_keeps_it,
-        whoever_reads_spanish_hears_one_language_from_here_and_from_the_server,
-        an_item_among_many_is_named_by_its_line,
+        a_settlement_of_a_foreign_delivery_is_refused,
+        a_queue_from_the_configuration_cannot_be_changed_on_the_command_line,
+        a_ticket_is_kept_and_given_up,
+        events_are_followed_from_a_position,
+        why_distinguishes_an_unknown_item_from_a_free_lease,
+        why_of_a_queue_names_what_blocks_it,
+        output_and_server_messages_are_in_spanish_in_a_spanish_locale,
+        an_invalid_item_on_stdin_is_named_by_its_line,
     ],
 ];
 
 async fn an_item_goes_through_a_queue(world: World) {
-    let (eva, ana) = (Shell::of(&world, "eva").await, Shell::of(&world, "ana").await);
+    let (eva, ana) = (Shell::signed_in(&world, "eva").await, Shell::signed_in(&world, "ana").await);
     let policy = eva.run(&["queue", "put", "bot", "--kind", "lane", "--window", "0s", "--json"]).await.json();
     assert_eq!((&policy["kind"], &policy["window_ms"]), (&json!("lane"), &json!(0)));
     let payload = r#"{"b":1.0,"a":"ñ"}"#;
@@ -38,7 +38,7 @@ async fn an_item_goes_through_a_queue(world: World) {
     let again = ana.run(&["queue", "enqueue", "bot", payload, "--key", "k1", "--id", "m1"]).await;
     assert!(again.done().contains("duplicate"), "{again:?}");
     let claimed = ana.run(&["queue", "claim", "bot", "--instance", "w1", "--json"]).await;
-    assert!(claimed.out.contains(payload), "exactly as it was given: {claimed:?}");
+    assert!(claimed.out.contains(payload), "the payload is unchanged: {claimed:?}");
     let delivery = &claimed.json()["deliveries"][0];
     assert!(ana.run(&["queue", "why", "bot", "m1"]).await.done().contains("w1"));
     assert!(ana.run(&["why", "bot", "key", "k1"]).await.done().contains("w1"));
@@ -57,8 +57,8 @@ async fn an_item_goes_through_a_queue(world: World) {
     assert!(ana.run(&["queue", "pause", "bot"]).await.refused(1).contains("queues.manage"));
 }
 
-async fn exhausted_items_are_counted_corrected_and_sent_round_again(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn exhausted_items_are_counted_edited_and_retried(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     for id in ["m1", "m2", "m3"] {
         eva.run(&["queue", "enqueue", "mails", "1", "--id", id]).await.done();
@@ -82,7 +82,7 @@ async fn exhausted_items_are_counted_corrected_and_sent_round_again(world: World
 }
 
 async fn many_items_are_read_from_stdin(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     let lines: String = (0..1_001).map(|n| format!("{{\"id\":\"m{n}\",\"payload\":{n}}}\n")).collect();
     let sent = eva.feed(&["queue", "enqueue", "mails", "--items"], &lines).await;
@@ -91,8 +91,8 @@ async fn many_items_are_read_from_stdin(world: World) {
     assert!(wrong.refused(2).contains("line 2"), "{wrong:?}");
 }
 
-async fn a_delivery_that_is_not_ones_own_is_refused(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn a_settlement_of_a_foreign_delivery_is_refused(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
     let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--item", "m1", "--json"]).await.json();
@@ -101,8 +101,8 @@ async fn a_delivery_that_is_not_ones_own_is_refused(world: World) {
     assert!(late.refused(1).contains("not yours any more"), "{late:?}");
 }
 
-async fn an_item_that_is_not_in_the_delivery_settles_nothing_and_says_so(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn an_item_outside_the_delivery_is_refused_and_settles_nothing(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
     let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--json"]).await.json();
@@ -113,8 +113,8 @@ async fn an_item_that_is_not_in_the_delivery_settles_nothing_and_says_so(world: 
     assert!(eva.run(&["queue", "item", "mails", "m1"]).await.done().contains("in_process"));
 }
 
-async fn what_waits_again_is_nobodys(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn a_returned_item_has_no_holder(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
     let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--json"]).await.json();
@@ -125,28 +125,31 @@ async fn what_waits_again_is_nobodys(world: World) {
     let listed = eva.run(&["queue", "items", "mails"]).await;
     assert!(listed.done().contains("pending") && !listed.out.contains("w1"), "{listed:?}");
     let item = eva.run(&["queue", "item", "mails", "m1"]).await;
-    assert!(item.done().contains("returned") && item.out.contains("w1"), "its life still tells who had it: {item:?}");
+    assert!(
+        item.done().contains("returned") && item.out.contains("w1"),
+        "the timeline still names the worker: {item:?}"
+    );
 }
 
-async fn nothing_on_stdin_is_no_items(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn an_empty_stdin_is_refused(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     let refused = eva.run(&["queue", "enqueue", "mails", "--items"]).await;
     assert!(refused.refused(2).contains("stdin is empty"), "{refused:?}");
 }
 
-async fn a_queue_of_the_configuration_is_changed_only_there(world: World) {
+async fn a_queue_from_the_configuration_cannot_be_changed_on_the_command_line(world: World) {
     let file = format!("{}.toml", world.url.trim_start_matches("sqlite:"));
     std::fs::write(&file, "[queues.bot]\nkind = \"lane\"\nwindow_ms = 1234\n").unwrap();
     let server = Running::start(&world.url, &["--config", &file]);
-    let eva = Shell::of(&world, "eva").await.with("TURNO_URL", &server.base);
+    let eva = Shell::signed_in(&world, "eva").await.with("TURNO_URL", &server.base);
     assert_eq!(eva.run(&["queue", "get", "bot", "--json"]).await.json()["policy"]["window_ms"], 1_234);
     let refused = eva.run(&["queue", "put", "bot", "--kind", "lane"]).await;
     assert!(refused.refused(1).contains("configuration file"), "{refused:?}");
 }
 
-async fn a_task_is_made_claimed_and_finalized(world: World) {
-    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+async fn a_task_is_created_claimed_and_finalized(world: World) {
+    let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
     let words =
         ["task", "create", "--title", "Recepción", "--quantity", "TORN=40", "--serials", "ROUTER=A1,A2", "--ready"];
     assert!(ana.run(&words).await.done().starts_with("task 1\n"));
@@ -159,7 +162,7 @@ async fn a_task_is_made_claimed_and_finalized(world: World) {
     let done = ana.run(&["task", "finalize", "1", "--fence", &fence]).await;
     assert_eq!(done.done().matches("applied").count(), 2, "{done:?}");
     assert!(done.talk.contains("completed"), "{done:?}");
-    // What is in stock already cannot come in again: a script must hear of it.
+    // A serial number in stock cannot come in again, and the exit code must tell a script.
     ana.run(&["task", "create", "--title", "Otra", "--serials", "ROUTER=A1", "--ready"]).await.done();
     let claimed = ana.run(&["task", "claim", "2", "--json"]).await.json();
     let fence = claimed["fence"].as_i64().or(claimed["lock"]["fence"].as_i64()).unwrap().to_string();
@@ -170,7 +173,7 @@ async fn a_task_is_made_claimed_and_finalized(world: World) {
 }
 
 async fn a_forced_release_is_audited_with_its_reason(world: World) {
-    let (eva, ana) = (Shell::of(&world, "eva").await, Shell::of(&world, "ana").await);
+    let (eva, ana) = (Shell::signed_in(&world, "eva").await, Shell::signed_in(&world, "ana").await);
     ana.run(&["lease", "claim", "caja:3"]).await.done();
     assert!(
         ana.run(&["lease", "force-release", "caja:3", "--reason", "x"]).await.refused(1).contains("locks.override")
@@ -183,8 +186,8 @@ async fn a_forced_release_is_audited_with_its_reason(world: World) {
     assert!(ana.run(&["audit", "list"]).await.refused(1).contains("audit.read"));
 }
 
-async fn a_line_is_kept_and_left(world: World) {
-    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+async fn a_ticket_is_kept_and_given_up(world: World) {
+    let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
     let held = ana.run(&["lease", "claim", "caja:3", "--json"]).await.json();
     assert!(leo.run(&["lease", "turn", "caja:3"]).await.done().starts_with("number 1 in line"));
     leo.run(&["lease", "request-release", "caja:3", "--message", "por favor"]).await.done();
@@ -196,8 +199,8 @@ async fn a_line_is_kept_and_left(world: World) {
     assert_eq!(leo.run(&["lease", "list", "--json"]).await.json()["items"], json!([]));
 }
 
-async fn events_are_followed_from_a_position_on(world: World) {
-    let ana = Shell::of(&world, "ana").await;
+async fn events_are_followed_from_a_position(world: World) {
+    let ana = Shell::signed_in(&world, "ana").await;
     ana.run(&["lease", "claim", "caja:3"]).await.done();
     let words = ["events", "--topics", "leases", "--after", "0", "--count", "1"];
     assert!(ana.run(&words).await.done().contains("lease.claimed  caja:3"));
@@ -207,12 +210,12 @@ async fn events_are_followed_from_a_position_on(world: World) {
     assert!(wrong.refused(2).contains("leases, tasks, queues"), "{wrong:?}");
 }
 
-async fn why_tells_an_unknown_item_from_a_free_lease(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn why_distinguishes_an_unknown_item_from_a_free_lease(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     let typo = eva.run(&["why", "mails/m1"]).await;
-    let said = "there is no queue mails, and nobody ever held a lease named mails/m1";
-    assert!(typo.refused(1).contains(said), "{typo:?}");
-    // A lease may have a slash in its name, too; once somebody has had it, it is one.
+    let text = "there is no queue mails, and nobody ever held a lease named mails/m1";
+    assert!(typo.refused(1).contains(text), "{typo:?}");
+    // A lease name may contain a slash. Once it was held, it is a lease.
     let fence = eva.run(&["lease", "claim", "mails/m1", "--json"]).await.json()["fence"].to_string();
     assert!(eva.run(&["why", "mails/m1"]).await.done().starts_with("mails/m1 is held by you "));
     eva.run(&["lease", "release", "mails/m1", "--fence", &fence]).await.done();
@@ -221,8 +224,8 @@ async fn why_tells_an_unknown_item_from_a_free_lease(world: World) {
     assert!(eva.run(&["why", "mails/m1"]).await.refused(1).contains("m1 was not found"));
 }
 
-async fn why_of_a_queue_says_what_keeps_it(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn why_of_a_queue_names_what_blocks_it(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     assert_eq!(eva.run(&["why", "mails"]).await.done(), "mails is free: nobody holds it.");
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     assert_eq!(eva.run(&["why", "mails"]).await.done(), "there is nothing unfinished in mails.");
@@ -239,8 +242,8 @@ async fn why_of_a_queue_says_what_keeps_it(world: World) {
     assert!(both.done().contains("mails is held by you") && both.out.contains("mails is paused"), "{both:?}");
 }
 
-async fn whoever_reads_spanish_hears_one_language_from_here_and_from_the_server(world: World) {
-    let eva = Shell::of(&world, "eva").await.with("TURNO_LANG", "es");
+async fn output_and_server_messages_are_in_spanish_in_a_spanish_locale(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await.with("TURNO_LANG", "es");
     let none = eva.run(&["queue", "get", "none"]).await;
     assert!(
         none.talk.starts_with("error: No existe: No se encontró la cola none\n  qué hacer: revise el nombre"),
@@ -254,17 +257,17 @@ async fn whoever_reads_spanish_hears_one_language_from_here_and_from_the_server(
     assert!(eva.run(&["lease", "claim", "caja:3"]).await.done().contains("  estado          bloqueado, suyo"));
     let why = eva.run(&["why", "caja:3"]).await;
     assert!(why.done().starts_with("caja:3 está en manos de usted desde hace "), "{why:?}");
-    // Programs read what they always have.
+    // JSON output is not translated.
     let machine = eva.run(&["why", "mails/m1", "--json"]).await;
-    let english = Shell::of(&world, "eva").await.run(&["why", "mails/m1", "--json"]).await;
+    let english = Shell::signed_in(&world, "eva").await.run(&["why", "mails/m1", "--json"]).await;
     assert_eq!(machine.json(), english.json());
 }
 
-async fn an_item_among_many_is_named_by_its_line(world: World) {
-    let eva = Shell::of(&world, "eva").await;
+async fn an_invalid_item_on_stdin_is_named_by_its_line(world: World) {
+    let eva = Shell::signed_in(&world, "eva").await;
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     let items = "{\"payload\":1}\n\n{\"payload\":2,\"id\":\"\"}\n";
     let wrong = eva.feed(&["queue", "enqueue", "mails", "--items"], items).await;
-    let said = wrong.refused(2);
-    assert!(said.starts_with("error: line 3: The field id is not valid: "), "{said}");
+    let output = wrong.refused(2);
+    assert!(output.starts_with("error: line 3: The field id is not valid: "), "{output}");
 }

@@ -1,4 +1,4 @@
-//! Who may what, over HTTP: every route asked as everybody, and what is done in somebody else's name.
+//! Access over HTTP: every route called in every role, and calls on behalf of another user.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use serde_json::json;
 use turno::{NewToken, Permissions};
 
 cases![
-    every_route_answers_everybody_as_written,
-    every_route_has_its_row_and_every_row_its_route,
-    a_machine_and_a_token_without_permissions_are_answered_as_their_rights_say,
-    only_our_own_pages_change_something_with_the_consoles_session,
+    every_route_answers_every_role_as_documented,
+    the_access_table_and_the_routes_agree,
+    a_machine_and_a_token_without_permissions_get_only_what_they_may,
+    only_pages_of_the_console_can_change_data_with_its_session,
     a_backend_acts_for_a_user_and_the_audit_shows_both,
-    pages_of_listed_origins_may_call,
-    a_token_for_some_resources_does_not_look_into_queues,
-    a_refusal_is_seen_also_by_who_sends_a_large_body_first,
-    the_audit_is_read_newest_first_by_those_who_may,
-    an_audit_that_does_not_lead_to_the_kept_head_does_not_verify,
+    pages_of_configured_origins_may_call,
+    a_token_for_some_resources_cannot_read_queues,
+    a_refusal_reaches_a_client_that_sends_a_large_body_first,
+    the_audit_is_listed_newest_first_with_the_permission,
+    an_audit_that_contradicts_the_kept_head_does_not_verify,
 ];
 
-/// Let through: what comes then is the handler's own business.
+/// The call was let through. Its further answer depends on the handler.
 const OK: u16 = 0;
 
-/// What every route answers to somebody anonymous, a viewer, an editor and an administrator.
+/// The expected answers of every route to an anonymous caller, a viewer, an editor and an administrator.
 const EXPECTED: &[(&str, [u16; 4])] = &[
     ("GET /", [OK, OK, OK, OK]),
     ("GET /assets/{file}", [OK, OK, OK, OK]),
@@ -160,7 +160,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /v1/sync/sources/{name}/resync", [401, 403, 403, OK]),
 ];
 
-/// Served, and not described: pages and what they bring. The forms of the console are not part of the API either.
+/// Served but not part of the described API: pages, their assets, and the console's forms.
 const PAGES: &[&str] = &[
     "GET /",
     "GET /assets/{file}",
@@ -187,7 +187,7 @@ const PAGES: &[&str] = &[
     "GET /admin/settings",
 ];
 
-/// The status of a call with nothing in it; of one that was let through and refused for another reason, that it was.
+/// Returns the status of a call without content, or `OK` if the call was let through and refused for another reason.
 async fn status(client: &Client, route: &str) -> u16 {
     let (method, path) = route.split_once(' ').unwrap();
     let path = [
@@ -211,7 +211,7 @@ async fn status(client: &Client, route: &str) -> u16 {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     if !matches!(status, 401 | 403) {
-        // Only the head is read: a live stream has no end.
+        // Only the head is read, because a live stream has no end.
         return status;
     }
     match crate::world::answer(response).await.json()["code"].as_str() {
@@ -220,7 +220,7 @@ async fn status(client: &Client, route: &str) -> u16 {
     }
 }
 
-/// Routes that do not answer this caller as expected.
+/// Returns the routes that do not answer this caller as expected.
 async fn wrong(client: &Client, column: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     for (route, expected) in EXPECTED {
@@ -236,24 +236,27 @@ async fn wrong(client: &Client, column: usize) -> Vec<String> {
     wrong
 }
 
-async fn every_route_answers_everybody_as_written(world: World) {
-    assert_eq!(wrong(&world.nobody(), 0).await, [""; 0], "anonymous");
+async fn every_route_answers_every_role_as_documented(world: World) {
+    assert_eq!(wrong(&world.anonymous(), 0).await, [""; 0], "anonymous");
     for (column, user) in [(1, "vera"), (2, "ana"), (3, "eva")] {
         assert_eq!(wrong(&world.client(user).await, column).await, [""; 0], "{user}");
     }
-    // The control: whoever is asked as somebody else is not answered so.
-    assert!(wrong(&world.client("vera").await, 3).await.len() > 20, "a viewer is no administrator");
+    // The control: a caller in another role gets other answers.
+    assert!(
+        wrong(&world.client("vera").await, 3).await.len() > 20,
+        "a viewer is refused where an administrator is not"
+    );
 }
 
-async fn a_machine_and_a_token_without_permissions_are_answered_as_their_rights_say(world: World) {
+async fn a_machine_and_a_token_without_permissions_get_only_what_they_may(world: World) {
     let machine = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
     assert_eq!(wrong(&machine, 2).await, [""; 0], "an editor's machine");
     let nothing = NewToken { scope: Some(Permissions::default()), ..NewToken::of("eva").unwrap() };
-    assert_eq!(wrong(&world.token(nothing).await, 1).await, [""; 0], "an administrator's token that may nothing");
+    assert_eq!(wrong(&world.token(nothing).await, 1).await, [""; 0], "an administrator's token without permissions");
 }
 
-async fn every_route_has_its_row_and_every_row_its_route(world: World) {
-    let document = world.nobody().get("/openapi.json").await.expect(200);
+async fn the_access_table_and_the_routes_agree(world: World) {
+    let document = world.anonymous().get("/openapi.json").await.expect(200);
     let mut routes = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for method in operations.as_object().unwrap().keys() {
@@ -262,18 +265,18 @@ async fn every_route_has_its_row_and_every_row_its_route(world: World) {
     }
     let expected: BTreeSet<String> = EXPECTED.iter().map(|(route, _)| (*route).to_owned()).collect();
     assert_eq!(expected.len(), EXPECTED.len(), "no route is expected twice");
-    assert_eq!(differences(&expected, &table()), [""; 0], "the table, which docs/reference/access.md is written from");
+    assert_eq!(differences(&expected, &table()), [""; 0], "the expected routes equal the server access table");
     let described =
         expected.iter().filter(|route| !PAGES.contains(&route.as_str()) && !route.contains(" /console/")).cloned();
     let described: BTreeSet<String> = described.collect();
-    assert_eq!(differences(&described, &routes), [""; 0], "the routes that are served");
-    // The control: one more or one less is noticed.
+    assert_eq!(differences(&described, &routes), [""; 0], "the described routes equal the served ones");
+    // The control: one route more or less is noticed.
     routes.insert("GET /v1/nonsense".to_owned());
     routes.remove("GET /v1/me");
     assert_eq!(differences(&described, &routes).len(), 2);
 }
 
-/// The rows of the server's own table.
+/// Returns the rows of the server's own access table.
 fn table() -> BTreeSet<String> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/access.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -286,11 +289,11 @@ fn differences(expected: &BTreeSet<String>, found: &BTreeSet<String>) -> Vec<Str
     missing.chain(found.difference(expected).map(|route| format!("{route} is not expected"))).collect()
 }
 
-async fn only_our_own_pages_change_something_with_the_consoles_session(world: World) {
+async fn only_pages_of_the_console_can_change_data_with_its_session(world: World) {
     let eva = world.client("eva").await;
     let cookie = format!("otra=1; turno_session={}", eva.secret());
     let claim = |headers: &[(&'static str, String)]| {
-        let request = world.nobody().request(Method::POST, "/v1/leases/caja:1/claim").header("cookie", &cookie);
+        let request = world.anonymous().request(Method::POST, "/v1/leases/caja:1/claim").header("cookie", &cookie);
         headers.iter().fold(request, |request, (name, value)| request.header(*name, value)).body("{}")
     };
     let host = world.server.base.strip_prefix("http://").unwrap().to_owned();
@@ -306,15 +309,15 @@ async fn only_our_own_pages_change_something_with_the_consoles_session(world: Wo
     for ours in [&[("origin", format!("http://{host}"))][..], &[("sec-fetch-site", "same-origin".to_owned())]] {
         assert_eq!(claim(ours).send().await.unwrap().status(), 200);
     }
-    // Reading changes nothing, so a link from anywhere may lead here.
-    let read = world.nobody().request(Method::GET, "/v1/me").header("cookie", &cookie);
+    // A read changes nothing, so a link from another site may lead here.
+    let read = world.anonymous().request(Method::GET, "/v1/me").header("cookie", &cookie);
     assert_eq!(read.send().await.unwrap().status(), 200);
 }
 
-async fn pages_of_listed_origins_may_call(world: World) {
+async fn pages_of_configured_origins_may_call(world: World) {
     let server = Running::start(&world.url, &["--cors-origin", "https://tienda.example"]);
     let ask = |origin: &str| {
-        let request = world.nobody().at(&server).request(Method::OPTIONS, "/v1/leases/caja:1/claim");
+        let request = world.anonymous().at(&server).request(Method::OPTIONS, "/v1/leases/caja:1/claim");
         request.header("origin", origin).header("access-control-request-method", "POST").send()
     };
     let allowed = ask("https://tienda.example").await.unwrap();
@@ -337,13 +340,13 @@ async fn a_backend_acts_for_a_user_and_the_audit_shows_both(world: World) {
     let me = me.expect(200);
     assert_eq!((&me["id"], &me["via"]), (&json!("niño"), &json!("eva")));
     assert_eq!(me["permissions"], json!(["inventory.manage", "leases.use"]));
-    // Somebody whom Turno knows may do what both of them may; the audit names both.
+    // A known user acts with the permissions that both have, and the audit names both.
     world.turno.add_person(turno::NewPerson::new("jefa", "Jefa", turno::Role::Admin).unwrap()).await.unwrap();
     let made = acting(&eva, "jefa", Method::POST, "/v1/users", json!({ "id": "nuevo", "role": "viewer" })).await;
     crate::world::answer(made.unwrap()).await.expect(201);
     let entries = eva.get("/v1/audit?action=user_add&resource=nuevo").await.expect(200);
     assert_eq!((&entries["items"][0]["actor"], &entries["items"][0]["via"]), (&json!("jefa"), &json!("eva")));
-    // It takes the permission to do so, and a name that can be one.
+    // Acting for a user needs the permission and a valid user id.
     let refused = acting(&ana, "paco", Method::GET, "/v1/me", json!({})).await.unwrap();
     let refused = crate::world::answer(refused).await.problem(403, "forbidden");
     assert_eq!(refused["permission"], "sessions.mint");
@@ -351,7 +354,7 @@ async fn a_backend_acts_for_a_user_and_the_audit_shows_both(world: World) {
     crate::world::answer(bad).await.problem(400, "bad_header");
 }
 
-async fn a_token_for_some_resources_does_not_look_into_queues(world: World) {
+async fn a_token_for_some_resources_cannot_read_queues(world: World) {
     let eva = world.client("eva").await;
     eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "inbox" })).await.expect(200);
     let page = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("vera").unwrap() };
@@ -364,11 +367,11 @@ async fn a_token_for_some_resources_does_not_look_into_queues(world: World) {
     world.token(worker).await.get("/v1/queues/mails").await.expect(200);
 }
 
-async fn a_refusal_is_seen_also_by_who_sends_a_large_body_first(world: World) {
+async fn a_refusal_reaches_a_client_that_sends_a_large_body_first(world: World) {
     use std::io::{Read, Write};
     let address = world.server.base.trim_start_matches("http://").to_owned();
     let length = 9 << 20;
-    // By hand, because clients that read while they write would see the answer anyway.
+    // Written by hand, because a client that reads while it writes would see the answer anyway.
     let answer = tokio::task::spawn_blocking(move || {
         let mut stream = std::net::TcpStream::connect(&address).unwrap();
         write!(stream, "POST /v1/tasks HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\n\r\n").unwrap();
@@ -380,7 +383,7 @@ async fn a_refusal_is_seen_also_by_who_sends_a_large_body_first(world: World) {
     assert_eq!(answer.await.unwrap(), "HTTP/1.1 401");
 }
 
-async fn the_audit_is_read_newest_first_by_those_who_may(world: World) {
+async fn the_audit_is_listed_newest_first_with_the_permission(world: World) {
     let eva = world.client("eva").await;
     for n in 0..5 {
         let id = json!({ "id": format!("p{n}"), "name": "P", "role": "viewer" });
@@ -413,12 +416,12 @@ async fn the_audit_is_read_newest_first_by_those_who_may(world: World) {
     assert_eq!(eva.get(&format!("/v1/audit/verify?head={head}")).await.expect(200)["ok"], true);
 }
 
-async fn an_audit_that_does_not_lead_to_the_kept_head_does_not_verify(world: World) {
+async fn an_audit_that_contradicts_the_kept_head_does_not_verify(world: World) {
     let eva = world.client("eva").await;
     let verified = eva.get("/v1/audit/verify").await.expect(200);
     let (n, hash) = verified["head"].as_str().unwrap().split_once(':').unwrap();
     let other = hash.replace(&hash[..1], if hash.starts_with('0') { "1" } else { "0" });
-    // Another head of the same length: what was written until then is not what it was.
+    // Another head of the same length: the entries before it differ.
     let broken = eva.get(&format!("/v1/audit/verify?head={n}:{other}")).await.expect(200);
     assert_eq!((&broken["ok"], &broken["head"]), (&json!(false), &json!(null)));
     assert!(broken["broken"].as_str().unwrap().contains("rewritten"), "{broken}");

@@ -1,5 +1,5 @@
-//! The console from outside: pages for each role, in both languages, with what is typed and named by others shown as text;
-//! forms that do what they say, as whoever sends them.
+//! The console from outside: pages for each role, in both languages, with foreign text escaped; forms that act as
+//! their sender.
 
 use crate::cases;
 use crate::world::{Answer, World, answer};
@@ -11,22 +11,22 @@ use turno::{Draft, Kind, Policy};
 
 cases![
     every_page_answers_each_role_in_both_languages_without_a_missing_text,
-    whoever_is_not_in_is_shown_the_way_in_and_comes_back,
-    a_page_that_there_is_not_is_said_in_a_page_and_for_programs_in_json,
-    what_one_may_not_is_not_offered_and_not_done,
-    names_of_others_are_text_on_every_page,
-    filters_live_in_the_address,
-    a_lock_is_released_with_a_reason_and_the_audit_says_so,
+    an_anonymous_visitor_signs_in_and_returns_to_the_page,
+    a_missing_page_is_answered_as_a_page_and_to_programs_as_json,
+    actions_without_permission_are_neither_offered_nor_carried_out,
+    foreign_names_are_escaped_on_every_page,
+    filters_are_kept_in_the_address,
+    a_forced_release_needs_a_reason_and_is_audited,
     a_queue_is_paused_and_resumed_by_its_buttons,
     exhausted_items_are_counted_before_they_are_retried,
-    a_key_with_nothing_but_exhausted_items_says_that_they_wait_for_a_decision,
+    a_key_with_only_exhausted_items_is_shown_as_waiting_for_a_decision,
     an_item_is_corrected_and_retried_and_cancelled,
-    another_sites_form_changes_nothing,
-    the_language_and_the_colours_stay_as_chosen,
-    pages_bring_no_script_or_style_of_their_own,
+    a_form_of_another_site_changes_nothing,
+    the_chosen_language_and_theme_are_kept,
+    pages_contain_no_inline_script_or_style,
 ];
 
-/// A browser of somebody who is in: it sends a cookie, says where its forms come from, and follows nothing by itself.
+/// The browser of a signed-in user. It sends a cookie and the origin of its forms, and follows no redirect by itself.
 pub(crate) struct Browser {
     http: reqwest::Client,
     base: String,
@@ -35,17 +35,17 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    pub(crate) async fn of(world: &World, user: &str) -> Browser {
+    pub(crate) async fn signed_in(world: &World, user: &str) -> Browser {
         let client = world.client(user).await;
         Browser::with(world, vec![format!("turno_session={}", client.secret())])
     }
 
-    /// The same who reads another language.
+    /// Returns the same browser with another language.
     pub(crate) fn reading(self, language: &'static str) -> Browser {
         Browser { language, ..self }
     }
 
-    /// The same at another server.
+    /// Returns the same browser for another server.
     pub(crate) fn at(self, server: &crate::world::Running) -> Browser {
         Browser { base: server.base.clone(), ..self }
     }
@@ -69,7 +69,7 @@ impl Browser {
         answer(self.request(Method::GET, path).send().await.unwrap()).await
     }
 
-    /// The text of a page that is there.
+    /// Opens a page, asserts that it exists, and returns its text.
     pub(crate) async fn page(&self, path: &str) -> String {
         let page = self.open(path).await;
         assert_eq!(page.status, 200, "{path}: {}", page.text);
@@ -88,7 +88,7 @@ impl Browser {
         answer(request.send().await.unwrap()).await
     }
 
-    /// Sends a form that is answered by being sent on, and says what the next page says about it.
+    /// Sends a form that is answered with a redirect. Returns the message that the next page shows.
     pub(crate) async fn done(&self, path: &str, fields: &[(&str, &str)]) -> String {
         let sent = self.post(path, fields).await;
         assert_eq!(sent.status, 303, "{path}: {}", sent.text);
@@ -97,9 +97,10 @@ impl Browser {
         let browser =
             Browser { cookies: [&self.cookies[..], &[flash]].concat(), http: self.http.clone(), ..*self.copy() };
         let page = browser.open(to).await;
-        assert!(page.headers["set-cookie"].to_str().unwrap().starts_with("turno_flash=;"), "it is said once");
-        let said = page.text.split("class=\"flash").nth(1).unwrap_or_else(|| panic!("nothing was said: {}", page.text));
-        said.split_once('>').unwrap().1.split("</p>").next().unwrap().to_owned()
+        assert!(page.headers["set-cookie"].to_str().unwrap().starts_with("turno_flash=;"), "the message is shown once");
+        let flash =
+            page.text.split("class=\"flash").nth(1).unwrap_or_else(|| panic!("no message was shown: {}", page.text));
+        flash.split_once('>').unwrap().1.split("</p>").next().unwrap().to_owned()
     }
 
     fn copy(&self) -> Box<Browser> {
@@ -108,12 +109,12 @@ impl Browser {
     }
 }
 
-/// As a form encodes it.
+/// Encodes text as a form does.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// Something to see: a lane with an exhausted item, another that waits, and a lock.
+/// Creates data to see: a lane with an exhausted item, another with a waiting item, and a lock.
 pub(crate) async fn furnished(world: &World) {
     let policy = Policy { max_attempts: 1, window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) };
     let chat = world.turno.put_queue("chat", policy).await.unwrap();
@@ -123,8 +124,8 @@ pub(crate) async fn furnished(world: &World) {
     let claim = json!({ "instance": "bot-1", "max": 2 });
     let got = editor.post("/v1/queues/chat/claim", claim).await.expect(200);
     for delivery in got["deliveries"].as_array().unwrap() {
-        let said = json!({ "delivery": delivery["delivery"], "fence": delivery["fence"], "error": "no hay línea" });
-        let fail = json!({ "deliveries": [said] });
+        let failed = json!({ "delivery": delivery["delivery"], "fence": delivery["fence"], "error": "no hay línea" });
+        let fail = json!({ "deliveries": [failed] });
         editor.post("/v1/queues/chat/fail", fail).await.expect(200);
     }
     lock(world, "caja:1").await;
@@ -154,7 +155,7 @@ const PAGES: &[&str] = &[
 const ADMIN_PAGES: &[&str] =
     &["/audit", "/admin", "/admin/people/ana", "/admin/tokens", "/admin/settings", "/audit?action=item_retry"];
 
-/// Words that are names of texts and not texts: with a dash between lower-case words where a sentence should be.
+/// Returns the message keys that were not translated: lower-case words joined by a dash where a sentence should be.
 pub(crate) fn missing_texts(page: &str) -> Vec<String> {
     let texts = [include_str!("../../locales/console.es.ftl"), include_str!("../../locales/tasks.es.ftl")];
     let known: Vec<String> = texts
@@ -171,12 +172,12 @@ async fn every_page_answers_each_role_in_both_languages_without_a_missing_text(w
     furnished(&world).await;
     for user in ["vera", "ana", "eva"] {
         for language in ["es", "en"] {
-            let browser = Browser { language, ..*Browser::of(&world, user).await.copy() };
+            let browser = Browser { language, ..*Browser::signed_in(&world, user).await.copy() };
             let more = if user == "eva" { ADMIN_PAGES } else { &[] };
             for path in PAGES.iter().chain(more) {
                 let page = browser.page(path).await;
                 assert!(page.contains(&format!("<html lang=\"{language}\"")), "{path}");
-                assert!(page.contains("class=\"skip\" href=\"#main\""), "{path} can be skipped into");
+                assert!(page.contains("class=\"skip\" href=\"#main\""), "{path} has a skip link");
                 assert_eq!(page.matches("<h1").count(), 1, "{path} has one heading of the first level");
                 assert_eq!(page.matches("<main").count(), 1, "{path}");
                 assert_eq!(missing_texts(&page), [""; 0], "{path} in {language}");
@@ -185,19 +186,22 @@ async fn every_page_answers_each_role_in_both_languages_without_a_missing_text(w
                 for path in ADMIN_PAGES {
                     let refused = browser.open(path).await;
                     assert_eq!(refused.status, 403, "{path} for {user}");
-                    assert!(refused.text.contains("<h1>") && refused.text.contains("</nav>"), "in the frame");
+                    assert!(
+                        refused.text.contains("<h1>") && refused.text.contains("</nav>"),
+                        "a refusal is shown in the console's frame"
+                    );
                 }
             }
         }
     }
 }
 
-async fn whoever_is_not_in_is_shown_the_way_in_and_comes_back(world: World) {
+async fn an_anonymous_visitor_signs_in_and_returns_to_the_page(world: World) {
     let eva = world.client("eva").await;
     let new = json!({ "id": "rosa", "name": "Rosa", "role": "editor", "password": "una clave larga" });
     eva.post("/v1/users", new).await.expect(201);
     let stranger = Browser::stranger(&world);
-    assert!(stranger.page("/").await.contains("action=\"/sign-in\""), "the address itself is the way in");
+    assert!(stranger.page("/").await.contains("action=\"/sign-in\""), "the page shows the sign-in form");
     let sent = stranger.open("/queues/chat?state=error").await;
     assert_eq!(sent.status, 303);
     let to = sent.headers["location"].to_str().unwrap().to_owned();
@@ -211,14 +215,14 @@ async fn whoever_is_not_in_is_shown_the_way_in_and_comes_back(world: World) {
         let fields = [("user", "rosa"), ("password", "una clave larga"), ("next", foreign)];
         assert_eq!(stranger.post("/sign-in", &fields).await.headers["location"], "/", "{foreign}");
     }
-    // A page that is open already is told, and not sent anywhere: there may be something in it that nobody has saved.
+    // An open page is told by a header and not redirected, because it may contain unsaved input.
     let part = stranger.request(Method::GET, "/queues").header("hx-request", "true").send().await.unwrap();
     assert_eq!(part.status(), 401);
     assert!(!part.headers().contains_key("hx-redirect") && !part.headers().contains_key("location"));
 }
 
-async fn a_page_that_there_is_not_is_said_in_a_page_and_for_programs_in_json(world: World) {
-    let ana = Browser::of(&world, "ana").await;
+async fn a_missing_page_is_answered_as_a_page_and_to_programs_as_json(world: World) {
+    let ana = Browser::signed_in(&world, "ana").await;
     for path in ["/nada", "/queues/nada", "/queues/nada/items/x", "/leases?cursor=zz", "/queues/nada?state=raro"] {
         let page = ana.open(path).await;
         assert!(matches!(page.status.as_u16(), 400 | 404), "{path}: {}", page.status);
@@ -232,18 +236,18 @@ async fn a_page_that_there_is_not_is_said_in_a_page_and_for_programs_in_json(wor
     api.problem(404, "not_found");
 }
 
-async fn what_one_may_not_is_not_offered_and_not_done(world: World) {
+async fn actions_without_permission_are_neither_offered_nor_carried_out(world: World) {
     furnished(&world).await;
-    let (ana, eva) = (Browser::of(&world, "ana").await, Browser::of(&world, "eva").await);
+    let (ana, eva) = (Browser::signed_in(&world, "ana").await, Browser::signed_in(&world, "eva").await);
     for path in ["/queues/chat", "/queues/chat/items/m-1", "/leases/caja%3A1"] {
         let offers = |page: String| page.split("<main").nth(1).unwrap().contains("action=\"/console/");
         assert!(!offers(ana.page(path).await), "{path}");
-        assert!(offers(eva.page(path).await), "{path}: the control");
+        assert!(offers(eva.page(path).await), "{path}: the control, an administrator");
     }
     assert!(!ana.page("/").await.contains("href=\"/admin\"") && eva.page("/").await.contains("href=\"/admin\""));
     assert_eq!(ana.post("/console/queues/chat/pause", &[]).await.status, 403);
     assert!(!world.turno.queue("chat").await.unwrap().row().await.unwrap().paused);
-    // A token for some resources, as other applications' pages have, does not look around here.
+    // A token that is restricted to some resources, as for pages of other applications, cannot open the console.
     let token = turno::NewToken { resources: vec!["caja:".to_owned()], ..turno::NewToken::of("eva").unwrap() };
     let (_, secret) = world.turno.create_token(token).await.unwrap();
     let confined = Browser::with(&world, vec![format!("turno_session={secret}")]);
@@ -252,7 +256,7 @@ async fn what_one_may_not_is_not_offered_and_not_done(world: World) {
     }
 }
 
-async fn names_of_others_are_text_on_every_page(world: World) {
+async fn foreign_names_are_escaped_on_every_page(world: World) {
     const EVIL: &str = "<img src=x onerror=alert(1)>\"'&";
     let queue = world.turno.put_queue("inbox", Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await.unwrap();
     let draft = Draft::json(&json!({ "x": EVIL })).unwrap().id(EVIL).unwrap().key(EVIL).unwrap();
@@ -264,7 +268,7 @@ async fn names_of_others_are_text_on_every_page(world: World) {
     world.turno.add_person(turno::NewPerson::new(EVIL, EVIL, turno::Role::Editor).unwrap()).await.unwrap();
     let claim = Action::Claim { ttl: None, wait: false };
     world.turno.lease(world.turno.command(EVIL, EVIL, claim).unwrap()).await.unwrap().answer.unwrap();
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     let name = encoded(EVIL);
     let reason =
         eva.done(&format!("/console/leases/{name}/force-claim"), &[("reason", EVIL), ("back", "/leases")]).await;
@@ -291,27 +295,30 @@ async fn names_of_others_are_text_on_every_page(world: World) {
         assert!(page.status != 500, "{path}: {}", page.text);
         assert!(!page.text.contains("<img src=x") && !page.text.contains("\"'&\""), "{path}: {}", page.text);
     }
-    assert!(eva.page("/leases").await.contains("&#60;img src=x onerror=alert(1)&#62;"), "the control: it is shown");
+    assert!(
+        eva.page("/leases").await.contains("&#60;img src=x onerror=alert(1)&#62;"),
+        "the control: the text is shown"
+    );
 }
 
-async fn filters_live_in_the_address(world: World) {
+async fn filters_are_kept_in_the_address(world: World) {
     furnished(&world).await;
     lock(&world, "puerta:1").await;
-    let ana = Browser::of(&world, "ana").await;
+    let ana = Browser::signed_in(&world, "ana").await;
     let all = ana.page("/leases").await;
     assert!(all.contains("caja:1") && all.contains("puerta:1"));
     let some = ana.page("/leases?prefix=puerta&holder=").await;
     assert!(!some.contains("caja:1") && some.contains("puerta:1") && some.contains("value=\"puerta\""), "{some}");
     let none = ana.page("/leases?holder=leo").await;
     assert!(none.contains("Nada coincide") && none.contains("href=\"/leases\"") && !none.contains("Nadie tiene nada"));
-    assert!(ana.page("/leases?holder=ANA%20P%C3%89REZ").await.contains("caja:1"), "by name, in whichever case");
+    assert!(ana.page("/leases?holder=ANA%20P%C3%89REZ").await.contains("caja:1"), "by name, in any case");
     let waiting = ana.page("/queues/chat?state=pending").await;
     assert!(waiting.contains("m-3") && !waiting.contains("m-1"), "{waiting}");
     let of_key = ana.page("/queues/chat?state=all&key=ana").await;
     assert!(of_key.contains("m-1") && !of_key.contains("m-2"));
     let kinds = ana.page("/queues?kind=inbox").await;
     assert!(!kinds.contains("/queues/chat\"") && kinds.contains("value=\"inbox\" selected"));
-    // Pages lead on, and keep the filter.
+    // The link to the next page keeps the filter.
     for n in 0..60 {
         lock(&world, &format!("muchas:{n:02}")).await;
     }
@@ -323,21 +330,21 @@ async fn filters_live_in_the_address(world: World) {
     assert!(second.contains("muchas:59") && !second.contains("muchas:00") && first.contains("muchas:00"));
 }
 
-async fn a_lock_is_released_with_a_reason_and_the_audit_says_so(world: World) {
+async fn a_forced_release_needs_a_reason_and_is_audited(world: World) {
     lock(&world, "caja:1").await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"));
     let back = [("back", "/leases/caja%3A1")];
     let empty = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "  ")]).await;
     assert!(empty.contains("reason"), "a reason is asked for: {empty}");
-    assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"), "and nothing happened");
+    assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"), "the lock is unchanged");
     let older = [back[0], ("reason", "cierre de caja"), ("fence", "0")];
     let late = eva.done("/console/leases/caja%3A1/force-release", &older).await;
     assert_eq!(late, "No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene ana.");
     let done = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "cierre de caja")]).await;
     assert_eq!(done, "caja:1 quedó libre");
     let page = eva.page("/leases/caja%3A1").await;
-    assert!(page.contains("Libre") && page.contains("cierre de caja"), "the history tells why: {page}");
+    assert!(page.contains("Libre") && page.contains("cierre de caja"), "the history has the reason: {page}");
     let entry = &world.client("eva").await.get("/v1/audit?action=lock_force_release").await.expect(200)["items"][0];
     assert_eq!((&entry["actor"], &entry["resource"]), (&json!("eva"), &json!("caja:1")));
     assert!(entry["detail"].to_string().contains("cierre de caja"), "{entry}");
@@ -346,7 +353,7 @@ async fn a_lock_is_released_with_a_reason_and_the_audit_says_so(world: World) {
 
 async fn a_queue_is_paused_and_resumed_by_its_buttons(world: World) {
     furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     let paused = eva.done("/console/queues/chat/pause", &[("back", "/queues/chat")]).await;
     assert_eq!(paused, "chat quedó en pausa");
     assert!(world.turno.queue("chat").await.unwrap().overview().await.unwrap().row.paused);
@@ -359,7 +366,7 @@ async fn a_queue_is_paused_and_resumed_by_its_buttons(world: World) {
     assert!(unknown.contains("No se encontró"), "{unknown}");
 }
 
-async fn a_key_with_nothing_but_exhausted_items_says_that_they_wait_for_a_decision(world: World) {
+async fn a_key_with_only_exhausted_items_is_shown_as_waiting_for_a_decision(world: World) {
     furnished(&world).await;
     let policy = Policy {
         max_attempts: 1,
@@ -368,13 +375,13 @@ async fn a_key_with_nothing_but_exhausted_items_says_that_they_wait_for_a_decisi
         ..Policy::of(Kind::Lane)
     };
     world.turno.put_queue("chat", policy).await.unwrap();
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     let page = eva.page("/queues/chat/keys/ana").await;
     assert!(page.contains("1 sin terminar") && page.contains("espera una decisión"), "{page}");
     assert!(!page.contains("No hay nada sin terminar"), "{page}");
     let client = world.client("eva").await;
     let why = client.get("/v1/queues/chat/keys/ana/why").await.expect(200);
-    assert_eq!(why["reason"], "empty", "the word for programs stays");
+    assert_eq!(why["reason"], "empty", "the code for programs stays");
     assert!(why["detail"].as_str().unwrap().contains("espera una decisión"), "{why}");
     let none = client.get("/v1/queues/chat/keys/nadie/why").await.expect(200);
     assert!(none["detail"].as_str().unwrap().contains("No hay nada sin terminar"), "{none}");
@@ -382,13 +389,13 @@ async fn a_key_with_nothing_but_exhausted_items_says_that_they_wait_for_a_decisi
 
 async fn exhausted_items_are_counted_before_they_are_retried(world: World) {
     furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     assert!(eva.page("/queues/chat").await.contains("¿Reintentar 2 elementos?"));
-    assert!(eva.page("/").await.contains("2 elementos agotados en chat"), "the overview says what needs a person");
+    assert!(eva.page("/").await.contains("2 elementos agotados en chat"), "the overview lists exhausted items");
     let one = eva.page("/queues/chat?state=exhausted&key=ana").await;
     assert!(one.contains("¿Reintentar 1 elemento?") && one.contains("name=\"key\" value=\"ana\""), "{one}");
     let none = eva.page("/queues/chat?state=exhausted&error=otro").await;
-    assert!(!none.contains("popovertarget=\"retry\""), "nothing matches, nothing is offered");
+    assert!(!none.contains("popovertarget=\"retry\""), "without a match there is no retry button");
     let retried = eva.done("/console/queues/chat/retry-exhausted", &[("key", "ana"), ("back", "/queues/chat")]).await;
     assert_eq!(retried, "1 elemento vuelve a intentarse");
     let counts = world.turno.queue("chat").await.unwrap().counts().await.unwrap();
@@ -399,20 +406,20 @@ async fn exhausted_items_are_counted_before_they_are_retried(world: World) {
 
 async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
     furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     let page = eva.page("/queues/chat/items/m-1").await;
     assert!(
         page.contains("no hay línea") && page.contains("bot-1") && page.contains("Corregir y reintentar"),
         "{page}"
     );
     let back = ("back", "/queues/chat/items/m-1");
-    // What was typed is still there, with what is wrong and where, in the reader's language.
+    // The form keeps the input and shows the error and its place in the reader's language.
     let typed = "{\n  \"texto\": \"corre<gido\",\n  \"hora\": x\n}";
     let broken = eva.post("/console/queues/chat/items/m-1/retry", &[("payload", typed), back]).await;
     assert_eq!(broken.status, 422, "{}", broken.text);
     assert!(broken.text.contains("se espera un valor, en la línea 3, columna 11"), "{}", broken.text);
     assert!(broken.text.contains("corre&#60;gido") && broken.text.contains("aria-invalid"), "{}", broken.text);
-    let english = Browser::of(&world, "eva").await.reading("en");
+    let english = Browser::signed_in(&world, "eva").await.reading("en");
     let broken = english.post("/console/queues/chat/items/m-1/retry", &[("payload", "{"), back]).await;
     assert!(broken.text.contains("EOF while parsing an object at line 1 column 1"), "{}", broken.text);
     let fields = [("payload", "{\"texto\": \"corregido\"}"), back];
@@ -422,14 +429,14 @@ async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
     assert!(eva.page("/queues/chat/items/m-1").await.contains("Alguien lo corrigió y reintentó"));
     assert_eq!(eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await, "m-3 quedó cancelado");
     let again = eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await;
-    assert!(again.contains("está cancelado"), "it says in which state it is: {again}");
+    assert!(again.contains("está cancelado"), "the message names the state: {again}");
     let actions = world.client("eva").await.get("/v1/audit").await.expect(200)["items"].to_string();
     assert!(actions.contains("item_edit") && actions.contains("item_cancel"));
 }
 
-async fn another_sites_form_changes_nothing(world: World) {
+async fn a_form_of_another_site_changes_nothing(world: World) {
     furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     for origin in ["https://evil.example", "null"] {
         for path in ["/console/queues/chat/pause", "/console/people", "/console/preferences"] {
             let refused = eva.post_from(origin, path, &[("back", "/")]).await;
@@ -440,8 +447,8 @@ async fn another_sites_form_changes_nothing(world: World) {
     assert!(!world.turno.queue("chat").await.unwrap().row().await.unwrap().paused);
 }
 
-async fn the_language_and_the_colours_stay_as_chosen(world: World) {
-    let ana = Browser::of(&world, "ana").await;
+async fn the_chosen_language_and_theme_are_kept(world: World) {
+    let ana = Browser::signed_in(&world, "ana").await;
     let chosen = ana.post("/console/preferences", &[("language", "en"), ("back", "/leases?prefix=a")]).await;
     assert_eq!((chosen.status.as_u16(), &chosen.headers["location"]), (303, &"/leases?prefix=a".parse().unwrap()));
     let language = chosen.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
@@ -452,15 +459,15 @@ async fn the_language_and_the_colours_stay_as_chosen(world: World) {
     let browser = Browser { cookies, ..*ana.copy() };
     let page = browser.page("/leases").await;
     assert!(page.contains("<html lang=\"en\" data-theme=\"dark\">") && page.contains("Locks"), "{page}");
-    assert!(page.contains("Español"), "and back again");
+    assert!(page.contains("Español"), "the page offers Spanish again");
     for nonsense in [("language", "fr"), ("theme", "<b>")] {
         assert!(!ana.post("/console/preferences", &[nonsense]).await.headers.contains_key("set-cookie"));
     }
 }
 
-async fn pages_bring_no_script_or_style_of_their_own(world: World) {
+async fn pages_contain_no_inline_script_or_style(world: World) {
     furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     for path in PAGES.iter().chain(ADMIN_PAGES) {
         let opened = eva.open(path).await;
         let policy = opened.headers["content-security-policy"].to_str().unwrap();

@@ -7,12 +7,12 @@ use serde_json::json;
 
 cases![
     a_person_is_added_given_a_password_and_disabled,
-    a_token_is_shown_once_and_dead_when_revoked,
-    the_audit_is_filtered_verified_and_taken_along,
+    a_token_is_shown_once_and_refused_after_its_revocation,
+    the_audit_is_filtered_verified_and_exported,
 ];
 
 async fn a_person_is_added_given_a_password_and_disabled(world: World) {
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     let fields = [("id", "rosa"), ("name", "Rosa Vidal"), ("role", "editor")];
     let added = eva.done("/console/people", &fields).await;
     assert_eq!(added, "Rosa Vidal está en la lista; falta su contraseña");
@@ -35,9 +35,9 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     let entered = Browser::stranger(&world).post("/sign-in", &fields).await;
     assert_eq!((entered.status.as_u16(), &entered.headers["location"]), (303, &"/".parse().unwrap()));
     let opened = world.client("eva").await.get("/v1/audit?action=session_open").await.expect(200);
-    assert_eq!(opened["items"][0]["actor"], "rosa", "who signs in does so themselves");
+    assert_eq!(opened["items"][0]["actor"], "rosa", "the session is audited as opened by its user");
     let changed = world.client("eva").await.get("/v1/audit?action=user_change").await.expect(200);
-    assert_eq!(changed["items"][0]["actor"], "eva", "the audit names who did it");
+    assert_eq!(changed["items"][0]["actor"], "eva", "the audit names the administrator");
     let cookie = entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
     let rosa = Browser::with(&world, vec![cookie]);
     assert!(rosa.page("/").await.contains("<b>Rosa Vidal</b>"));
@@ -46,7 +46,7 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
         "Los datos de Rosa quedaron guardados"
     );
     eva.done("/console/people/rosa/disable", &[]).await;
-    assert_eq!(rosa.open("/leases").await.status, 303, "they are out");
+    assert_eq!(rosa.open("/leases").await.status, 303, "a disabled user is signed out");
     assert!(eva.page("/admin").await.contains("Deshabilitada"));
     eva.done("/console/people/rosa/enable", &[]).await;
     assert_eq!(eva.done("/console/people/rosa/remove", &[]).await, "rosa ya no está");
@@ -54,8 +54,8 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     assert!(last.contains("último administrador"), "{last}");
 }
 
-async fn a_token_is_shown_once_and_dead_when_revoked(world: World) {
-    let eva = Browser::of(&world, "eva").await;
+async fn a_token_is_shown_once_and_refused_after_its_revocation(world: World) {
+    let eva = Browser::signed_in(&world, "eva").await;
     let wrong = eva.done("/console/people/ana/token", &[("speaks", "machine"), ("scope", "all"), ("days", "0")]).await;
     assert!(wrong.contains("days"), "{wrong}");
     let fields = [("speaks", "machine"), ("scope", "queues.produce"), ("days", "7")];
@@ -73,16 +73,16 @@ async fn a_token_is_shown_once_and_dead_when_revoked(world: World) {
     program.get("/v1/me").await.problem(401, "unauthenticated");
 }
 
-async fn the_audit_is_filtered_verified_and_taken_along(world: World) {
+async fn the_audit_is_filtered_verified_and_exported(world: World) {
     furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     eva.done("/console/queues/chat/pause", &[("back", "/")]).await;
     eva.done("/console/queues/chat/items/m-3/cancel", &[("back", "/")]).await;
     let some = eva.page("/audit?action=queue_pause").await;
     let table = some.split("<tbody>").nth(1).unwrap();
     assert!(table.contains("Pausó una cola") && !table.contains("Canceló un elemento"), "{table}");
     let put = eva.page("/audit?action=queue_put").await;
-    assert!(put.contains("tipo: por clave") && put.contains(" · intentos: "), "each with its label: {put}");
+    assert!(put.contains("tipo: por clave") && put.contains(" · intentos: "), "each detail has a label: {put}");
     let whole = eva.done("/console/audit/verify", &[("back", "/audit")]).await;
     assert!(whole.starts_with("La cadena está entera"), "{whole}");
     let csv = eva.open("/audit/export?format=csv&action=item_cancel").await;

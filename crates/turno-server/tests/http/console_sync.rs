@@ -1,5 +1,5 @@
-//! The page of synchronisation with a source of the configuration: its triggers as they are, the module at the other end, and
-//! what a person does about an event that nobody will carry.
+//! The sync page with a configured source: the state of its triggers, of its destination, and what a person can do
+//! about an exhausted item.
 
 use crate::cases;
 use crate::console::Browser;
@@ -12,21 +12,21 @@ use turno::store::AuditQuery;
 use turno::{Draft, GotItem, ItemQuery, Settlement};
 
 cases![
-    the_page_says_whether_the_triggers_are_as_configured,
-    a_module_that_is_down_is_said_with_since_when_and_what_it_last_said,
+    the_page_shows_whether_the_triggers_match_the_configuration,
+    a_destination_that_is_down_is_shown_with_its_start_and_its_last_error,
     an_exhausted_event_is_found_by_its_state_and_retried_by_its_button,
-    everything_is_sent_again_after_a_look_at_how_much_that_is_and_with_a_reason,
-    what_is_done_about_an_event_is_told_in_words,
-    whoever_may_not_manage_synchronisation_only_looks,
+    a_full_resync_shows_the_count_first_and_needs_a_reason,
+    the_action_of_an_item_is_shown_in_words,
+    sync_actions_need_the_manage_permission,
 ];
 
 const PRESET: &str = "[[sync.source]]\npreset = \"siper\"\n";
-/// The same source with one column fewer to watch.
+/// The same source with one watched column fewer.
 const OTHERWISE: &str = "[[sync.source]]\npreset = \"siper\"\nwatch = [\"nombre\"]\n";
 const CALLS: &str = "[[sync.source]]\npreset = \"siper\"\ndeliver = { url = \"http://127.0.0.1:9/usuarios\", secret_env = \"MODULE_SECRET\" }\n";
 
-/// A server that has been told about the source, beside the world's own. It has the secret only for a destination that the
-/// text names: with it, the preset's own example would be called too, and take the changes before a case can.
+/// Starts a server with this source in its configuration, beside the world's own. It gets the secret only if the
+/// configuration names a destination: otherwise the preset's example destination would be called and take the changes.
 fn configured(world: &World, text: &str) -> Running {
     let port = world.server.base.rsplit(':').next().unwrap();
     let file = std::env::temp_dir().join(format!("turno-console-sync-{port}.toml"));
@@ -37,10 +37,10 @@ fn configured(world: &World, text: &str) -> Running {
     server
 }
 
-async fn the_page_says_whether_the_triggers_are_as_configured(world: World) {
+async fn the_page_shows_whether_the_triggers_match_the_configuration(world: World) {
     let database = users(&world).await;
     let server = configured(&world, PRESET);
-    let eva = Browser::of(&world, "eva").await.at(&server);
+    let eva = Browser::signed_in(&world, "eva").await.at(&server);
     let page = eva.page("/sync").await;
     assert!(page.contains("siper.usuarios") && page.contains("idper"), "{page}");
     let Some(database) = database else {
@@ -49,27 +49,27 @@ async fn the_page_says_whether_the_triggers_are_as_configured(world: World) {
         return;
     };
     assert!(page.contains("Sin instalar") && !page.contains("Trigger instalado"), "{page}");
-    assert!(page.contains("turno sync install --source usuarios"), "it says what to do: {page}");
+    assert!(page.contains("turno sync install --source usuarios"), "the page says what to do: {page}");
     let plan = world.turno.sync(turno::core::sync::Source::siper()).plan().await.unwrap();
     database.batch_execute(&plan).await.unwrap();
     let page = eva.page("/sync").await;
     assert!(page.contains("Trigger instalado") && page.contains("turno.sync_usuarios"), "{page}");
     assert!(!page.contains("turno sync install"), "{page}");
-    // Another server whose file says something else about the same table.
+    // Another server whose configuration describes the same table differently.
     let other = configured(&world, OTHERWISE);
-    let page = Browser::of(&world, "eva").await.at(&other).page("/sync").await;
+    let page = Browser::signed_in(&world, "eva").await.at(&other).page("/sync").await;
     assert!(
         page.contains("Distinto de la configuración") && page.contains("turno sync install --source usuarios"),
         "{page}"
     );
-    let english = Browser::of(&world, "eva").await.at(&other).reading("en").page("/sync").await;
+    let english = Browser::signed_in(&world, "eva").await.at(&other).reading("en").page("/sync").await;
     assert!(!english.contains("Distinto"), "{english}");
 }
 
-async fn a_module_that_is_down_is_said_with_since_when_and_what_it_last_said(world: World) {
+async fn a_destination_that_is_down_is_shown_with_its_start_and_its_last_error(world: World) {
     users(&world).await;
     let server = configured(&world, CALLS);
-    let eva = Browser::of(&world, "eva").await.at(&server);
+    let eva = Browser::signed_in(&world, "eva").await.at(&server);
     assert!(eva.page("/sync").await.contains("El módulo responde"));
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     for n in 0..turno::core::destination::FAILURES {
@@ -81,12 +81,12 @@ async fn a_module_that_is_down_is_said_with_since_when_and_what_it_last_said(wor
     assert!(overview.contains("El destino de usuarios_modulo no responde"), "{overview}");
 }
 
-/// A failure of the destination itself, of another key each time: of one alone it would be the key's.
+/// Returns a failure of the destination, with another key each time: failures of one key alone count against the key.
 fn failure(n: u32) -> turno::core::destination::Failure {
-    let of = turno::core::id::Lane(i64::from(n));
+    let key = turno::core::id::Lane(i64::from(n));
     let error = "503: en mantenimiento".to_owned();
     turno::core::destination::Failure {
-        of,
+        of: key,
         handed_at: turno::core::time::Time(1_760_000_000_000),
         error,
         unreached: false,
@@ -97,12 +97,12 @@ fn failure(n: u32) -> turno::core::destination::Failure {
 async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(world: World) {
     let Some(database) = users(&world).await else { return };
     let server = configured(&world, PRESET);
-    let eva = Browser::of(&world, "eva").await.at(&server);
+    let eva = Browser::signed_in(&world, "eva").await.at(&server);
     database.batch_execute(&world.turno.sync(turno::core::sync::Source::siper()).plan().await.unwrap()).await.unwrap();
     database.execute(include_str!("../cli/sync_user.sql"), &[&42]).await.unwrap();
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("a mano", 1, Span::from_secs(5)).await.unwrap().remove(0);
-    assert_eq!(got.attempt, 1, "nobody else has tried it");
+    assert_eq!(got.attempt, 1, "no other worker has claimed the item");
     let item: GotItem = got.items[0].clone();
     assert!(eva.page("/sync?queue=usuarios_modulo&state=in_process").await.contains("EN_PROCESO"));
     let act = Act::Fail { error: "falta el correo".to_owned(), item: None, retry_in: None, give_up: true };
@@ -112,22 +112,22 @@ async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(worl
     let none = eva.page("/sync?queue=usuarios_modulo&state=error").await;
     assert!(none.contains("Nada coincide") && none.contains("href=\"/sync?queue=usuarios%5Fmodulo\""), "{none}");
     let form = format!("/console/queues/usuarios_modulo/items/{}/retry", item.id);
-    let said = eva.done(&form, &[("back", "/sync?queue=usuarios_modulo")]).await;
-    assert_eq!(said, format!("{} vuelve a intentarse", item.id));
+    let message = eva.done(&form, &[("back", "/sync?queue=usuarios_modulo")]).await;
+    assert_eq!(message, format!("{} vuelve a intentarse", item.id));
     assert!(eva.page("/sync?queue=usuarios_modulo").await.contains("PENDIENTE"));
-    // A key is sent again by hand.
+    // One key is sent again.
     let again = eva.done("/console/sync/usuarios/resync", &[("key", "42"), ("back", "/sync")]).await;
     assert_eq!(again, "42 va de nuevo");
 }
 
-async fn everything_is_sent_again_after_a_look_at_how_much_that_is_and_with_a_reason(world: World) {
+async fn a_full_resync_shows_the_count_first_and_needs_a_reason(world: World) {
     let database = users(&world).await;
     let server = configured(&world, PRESET);
-    let eva = Browser::of(&world, "eva").await.at(&server);
+    let eva = Browser::signed_in(&world, "eva").await.at(&server);
     let form = "/console/sync/usuarios/resync-all";
     let Some(database) = database else {
-        let said = eva.done(form, &[("reason", "se restauró"), ("back", "/sync")]).await;
-        assert!(said.contains("PostgreSQL"), "where there are no triggers it is refused: {said}");
+        let message = eva.done(form, &[("reason", "se restauró"), ("back", "/sync")]).await;
+        assert!(message.contains("PostgreSQL"), "without triggers it is refused: {message}");
         return;
     };
     for idper in [1, 2, 3] {
@@ -135,14 +135,17 @@ async fn everything_is_sent_again_after_a_look_at_how_much_that_is_and_with_a_re
     }
     world.turno.sync(turno::core::sync::Source::siper()).install().await.unwrap();
     let page = eva.page("/sync").await;
-    assert!(page.contains("all=usuarios") && !page.contains("name=\"reason\""), "one looks first: {page}");
+    assert!(
+        page.contains("all=usuarios") && !page.contains("name=\"reason\""),
+        "the count comes before the form: {page}"
+    );
     let page = eva.page("/sync?queue=usuarios_modulo&all=usuarios").await;
     assert!(page.contains("Se envían de nuevo 3 claves") && page.contains("name=\"reason\""), "{page}");
     let refused = eva.done(form, &[("reason", " "), ("back", "/sync")]).await;
-    assert!(!refused.contains("va de nuevo"), "without a reason nothing is sent: {refused}");
-    let said = eva.done(form, &[("reason", "se restauró"), ("back", "/sync")]).await;
-    assert_eq!(said, "usuarios va de nuevo, de a poco");
-    let told = async {
+    assert!(!refused.contains("va de nuevo"), "without a reason it is refused: {refused}");
+    let message = eva.done(form, &[("reason", "se restauró"), ("back", "/sync")]).await;
+    assert_eq!(message, "usuarios va de nuevo, de a poco");
+    let audited = async {
         loop {
             let query = AuditQuery { action: Some("sync_resync".to_owned()), limit: 9, ..AuditQuery::default() };
             if let [entry] = &world.turno.audit(query).await.unwrap()[..] {
@@ -150,15 +153,15 @@ async fn everything_is_sent_again_after_a_look_at_how_much_that_is_and_with_a_re
             }
         }
     };
-    let entry = tokio::time::timeout(PATIENCE, told).await.expect("the walk ends, and says so");
+    let entry = tokio::time::timeout(PATIENCE, audited).await.expect("the end of the resync is audited");
     assert!(entry.actor.user.as_str() == "eva" && entry.detail.contains("se restauró"), "{entry:?}");
-    assert!(entry.detail.contains("\"queued\":3"), "all of them are on their way: {entry:?}");
+    assert!(entry.detail.contains("\"queued\":3"), "all keys are queued: {entry:?}");
 }
 
-async fn what_is_done_about_an_event_is_told_in_words(world: World) {
+async fn the_action_of_an_item_is_shown_in_words(world: World) {
     users(&world).await;
     let server = configured(&world, PRESET);
-    let eva = Browser::of(&world, "eva").await.at(&server);
+    let eva = Browser::signed_in(&world, "eva").await.at(&server);
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let mark = |key: &str| Draft { payload: "null".into(), ..Draft::json("").unwrap().key(key).unwrap() };
     queue.enqueue(vec![mark("42")]).await.unwrap();
@@ -167,21 +170,21 @@ async fn what_is_done_about_an_event_is_told_in_words(world: World) {
     let id = queue.items(ItemQuery { state: None, key: None, after: None, limit: 1 }).await.unwrap()[0].body.id.clone();
     let item = eva.page(&format!("/queues/usuarios_modulo/items/{id}")).await;
     assert!(item.contains("se decide al entregar"), "{item}");
-    let said = Draft { action: Some("ACTUALIZAR".to_owned()), ..mark("42") };
-    queue.enqueue(vec![said]).await.unwrap();
+    let update = Draft { action: Some("ACTUALIZAR".to_owned()), ..mark("42") };
+    queue.enqueue(vec![update]).await.unwrap();
     let page = eva.page("/sync?queue=usuarios_modulo").await;
     assert!(page.contains("<code>ACTUALIZAR</code>") && !page.contains("se decide al entregar"), "{page}");
 }
 
-async fn whoever_may_not_manage_synchronisation_only_looks(world: World) {
+async fn sync_actions_need_the_manage_permission(world: World) {
     users(&world).await;
     let server = configured(&world, PRESET);
-    let vera = Browser::of(&world, "vera").await.at(&server);
+    let vera = Browser::signed_in(&world, "vera").await.at(&server);
     assert!(!vera.page("/sync").await.contains("Enviar de nuevo"));
     let refused = vera.post("/console/sync/usuarios/resync", &[("key", "42"), ("back", "/sync")]).await;
     assert_eq!(refused.status.as_u16(), 403);
     let page = vera.page("/sync?all=usuarios").await;
     assert!(!page.contains("name=\"reason\"") && !page.contains("Enviar todo"), "{page}");
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    assert!(queue.claim("nadie", 1, Span::ZERO).await.unwrap().is_empty(), "nothing was sent");
+    assert!(queue.claim("nadie", 1, Span::ZERO).await.unwrap().is_empty(), "no key was queued");
 }

@@ -1,5 +1,5 @@
-//! The pages of tasks from outside: for each role, in both languages, with what others typed shown as text; forms that do
-//! what they say. What only a browser can do, process mode, is in `web/test`.
+//! The task pages from outside: for each role, in both languages, with foreign text escaped, and their forms. Process
+//! mode needs a browser and is tested in `web/test`.
 
 use crate::cases;
 use crate::console::{Browser, missing_texts};
@@ -10,29 +10,29 @@ use serde_json::json;
 
 cases![
     every_page_of_tasks_answers_each_role_in_both_languages,
-    what_one_may_not_do_with_a_task_is_not_offered,
-    a_list_of_tasks_is_narrowed_by_its_address,
+    task_actions_without_permission_are_not_offered,
+    a_list_of_tasks_is_filtered_by_its_address,
     a_draft_is_written_corrected_and_marked_as_ready,
-    a_draft_that_somebody_else_saved_meanwhile_is_not_written_over,
+    a_draft_saved_by_another_user_meanwhile_is_not_overwritten,
     a_draft_that_became_ready_meanwhile_offers_no_saving,
-    a_draft_that_makes_no_sense_comes_back_as_it_was_typed,
-    titles_and_articles_of_others_are_text,
-    a_task_is_cancelled_with_its_reason_unless_another_has_it,
+    an_invalid_draft_comes_back_with_its_input,
+    foreign_titles_and_articles_are_escaped,
+    a_task_is_cancelled_with_its_reason_unless_another_user_holds_it,
     the_form_that_cancels_a_task_asks_whether_applied_lines_stay,
-    a_page_of_a_task_lets_nobody_edit_who_has_no_lock,
-    a_finished_task_says_line_by_line_what_became_of_it,
+    a_task_page_without_the_lock_is_read_only,
+    a_finished_task_shows_the_outcome_of_every_line,
     the_address_of_a_form_that_is_reloaded_leads_to_its_page,
-    who_waits_sees_their_place_and_their_turn_in_the_list,
-    people_are_called_by_their_names,
-    locks_of_tasks_are_called_by_their_titles,
+    a_waiting_user_sees_their_position_and_their_offer_in_the_list,
+    people_are_shown_by_their_names,
+    locks_of_tasks_are_shown_by_their_titles,
     the_overview_leads_to_the_tasks_that_are_ready,
-    a_task_that_was_begun_and_left_waits_too_and_the_oldest_comes_next,
-    a_form_sent_without_a_session_leads_back_to_the_form_and_says_why,
-    a_lock_that_has_run_out_is_in_the_history_at_once,
-    what_was_saved_many_times_while_it_was_typed_is_one_change_and_has_a_name,
+    a_started_task_without_a_holder_waits_too_and_the_oldest_comes_next,
+    a_form_sent_without_a_session_leads_to_sign_in_and_back_to_the_form,
+    an_expired_lock_is_in_the_history_at_once,
+    consecutive_edits_of_a_line_are_shown_as_one_change,
 ];
 
-/// A task of every kind: free, locked, finished in part, finished, cancelled and a draft.
+/// Creates a task in every status: free, locked, partially completed, completed, cancelled and draft.
 async fn furnished(world: &World) -> Vec<i64> {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let (free, locked) = (ready(&ana).await, ready(&ana).await);
@@ -56,7 +56,7 @@ async fn every_page_of_tasks_answers_each_role_in_both_languages(world: World) {
     let ids = furnished(&world).await;
     for user in ["vera", "ana", "eva"] {
         for language in ["es", "en"] {
-            let browser = Browser::of(&world, user).await.reading(language);
+            let browser = Browser::signed_in(&world, user).await.reading(language);
             let tasks = ids.iter().map(|id| format!("/tasks/{id}"));
             let lists = ["/tasks", "/tasks?lock=mine", "/tasks?status=draft&lock=free"].map(str::to_owned);
             let forms = ["/tasks/new".to_owned(), format!("/tasks/{}/edit", ids[5])];
@@ -72,32 +72,32 @@ async fn every_page_of_tasks_answers_each_role_in_both_languages(world: World) {
     for (path, status) in
         [("/tasks/999", 404), ("/tasks/x", 404), ("/tasks?status=raro", 400), ("/tasks?lock=raro", 400)]
     {
-        assert_eq!(Browser::of(&world, "ana").await.open(path).await.status, status, "{path}");
+        assert_eq!(Browser::signed_in(&world, "ana").await.open(path).await.status, status, "{path}");
     }
 }
 
-async fn what_one_may_not_do_with_a_task_is_not_offered(world: World) {
+async fn task_actions_without_permission_are_not_offered(world: World) {
     let ids = furnished(&world).await;
-    let page = async |user: &str, id: i64| Browser::of(&world, user).await.page(&format!("/tasks/{id}")).await;
-    let offered = async |user: &str, id: i64, what: &str| page(user, id).await.contains(what);
-    for (what, vera, ana, eva) in [
+    let page = async |user: &str, id: i64| Browser::signed_in(&world, user).await.page(&format!("/tasks/{id}")).await;
+    let offered = async |user: &str, id: i64, text: &str| page(user, id).await.contains(text);
+    for (text, vera, ana, eva) in [
         ("data-do=\"claim\"", false, true, true),
         ("process.", false, true, true),
         ("data-do=\"take-turn\"", false, true, true),
         ("/force-claim", false, false, true),
     ] {
         for (user, expected) in [("vera", vera), ("ana", ana), ("eva", eva)] {
-            assert_eq!(offered(user, ids[1], what).await, expected, "{what} for {user}");
+            assert_eq!(offered(user, ids[1], text).await, expected, "{text} for {user}");
         }
     }
-    let vera = Browser::of(&world, "vera").await;
+    let vera = Browser::signed_in(&world, "vera").await;
     assert_eq!(vera.post(&format!("/console/tasks/{}/cancel", ids[0]), &[]).await.status, 403);
     assert_eq!(vera.open("/tasks/new").await.status, 403);
 }
 
-async fn a_list_of_tasks_is_narrowed_by_its_address(world: World) {
+async fn a_list_of_tasks_is_filtered_by_its_address(world: World) {
     let ids = furnished(&world).await;
-    let leo = Browser::of(&world, "leo").await;
+    let leo = Browser::signed_in(&world, "leo").await;
     let listed = async |address: &str| -> Vec<i64> {
         let page = leo.page(address).await;
         ids.iter().copied().filter(|id| page.contains(&format!("<tr id=\"task-{id}\""))).collect()
@@ -111,17 +111,17 @@ async fn a_list_of_tasks_is_narrowed_by_its_address(world: World) {
     let none = leo.page("/tasks?status=completed&lock=mine").await;
     assert!(none.contains("Ninguna tarea coincide con los filtros") && !none.contains("No hay tareas"), "{none}");
     for address in ["/tasks?status=raro", "/tasks?lock=raro"] {
-        let said = leo.open(address).await.text;
-        assert!(said.contains("elija") && !said.contains("is no status"), "{address}: {said}");
+        let page = leo.open(address).await.text;
+        assert!(page.contains("elija") && !page.contains("is no status"), "{address}: {page}");
     }
     let page = leo.page("/tasks?status=draft").await;
     assert!(page.contains("<option value=\"draft\" selected>Borrador</option>"), "{page}");
-    let other = Browser::of(&world, "vera").await.page("/tasks").await;
+    let other = Browser::signed_in(&world, "vera").await.page("/tasks").await;
     assert!(other.contains("Bloqueada por Leo Díaz desde"), "{other}");
 }
 
 async fn a_draft_is_written_corrected_and_marked_as_ready(world: World) {
-    let (browser, ana) = (Browser::of(&world, "ana").await, world.client("ana").await);
+    let (browser, ana) = (Browser::signed_in(&world, "ana").await, world.client("ana").await);
     let fields = [
         ("title", "Alta"),
         ("sku", "clavos"),
@@ -152,26 +152,26 @@ async fn a_draft_is_written_corrected_and_marked_as_ready(world: World) {
     let form = browser.page(&format!("{address}/edit")).await;
     assert!(form.contains("value=\"taladro\"") && form.contains("T-1\nT-2\nT-3"), "{form}");
     let change = [("title", "Alta corregida"), ("sku", "clavos"), ("amount", "13"), ("then", "ready")];
-    let said = browser.done(&format!("/console/tasks/{id}/edit"), &change).await;
-    assert_eq!(said, "La tarea está lista para procesar");
+    let message = browser.done(&format!("/console/tasks/{id}/edit"), &change).await;
+    assert_eq!(message, "La tarea está lista para procesar");
     let after = task(&ana, id).await;
     assert_eq!((&after["status"], &after["title"]), (&json!("ready"), &json!("Alta corregida")));
     assert_eq!(after["lines"].as_array().unwrap().len(), 1);
     assert_eq!(
         browser.open(&format!("{address}/edit")).await.headers["location"],
         address.as_str(),
-        "no draft any more"
+        "the task is not a draft any more"
     );
 }
 
-/// The hidden field with which a form says what it started from.
+/// Returns the hidden field that holds the version which the form started from.
 fn seen(form: &str) -> String {
-    let field = form.split("name=\"seen\" value=\"").nth(1).expect("the form says what it started from");
+    let field = form.split("name=\"seen\" value=\"").nth(1).expect("the form has the field `seen`");
     field.split('"').next().unwrap().to_owned()
 }
 
-async fn a_draft_that_somebody_else_saved_meanwhile_is_not_written_over(world: World) {
-    let (ana, leo) = (Browser::of(&world, "ana").await, Browser::of(&world, "leo").await);
+async fn a_draft_saved_by_another_user_meanwhile_is_not_overwritten(world: World) {
+    let (ana, leo) = (Browser::signed_in(&world, "ana").await, Browser::signed_in(&world, "leo").await);
     let api = world.client("ana").await;
     let lines = json!([{ "kind": "quantity", "sku": "clavos", "quantity": 1 }]);
     let id = api.post("/v1/tasks", json!({ "title": "Alta", "lines": lines })).await.expect(201)["id"].clone();
@@ -188,36 +188,40 @@ async fn a_draft_that_somebody_else_saved_meanwhile_is_not_written_over(world: W
     };
     let amount = async || task(&api, id).await["lines"][0]["quantity"].clone();
     assert_eq!(send(&leo, typed(&his, "22")).await.status, 303);
-    assert_eq!(send(&leo, typed(&his, "22")).await.status, 303, "the same form twice is one change");
+    assert_eq!(send(&leo, typed(&his, "22")).await.status, 303, "the same form sent twice is one change");
     let back = send(&ana, typed(&hers, "333")).await;
-    assert_eq!((back.status.as_u16(), amount().await), (409, json!(22)), "his work is still there");
-    for said in ["Leo Díaz cambió este borrador", "clavos · Entrada · 22", ">333</textarea>", "de todos modos"] {
-        assert!(back.text.contains(said), "{said}: {}", back.text);
+    assert_eq!((back.status.as_u16(), amount().await), (409, json!(22)), "Leo's change is kept");
+    for text in ["Leo Díaz cambió este borrador", "clavos · Entrada · 22", ">333</textarea>", "de todos modos"] {
+        assert!(back.text.contains(text), "{text}: {}", back.text);
     }
     assert_eq!(missing_texts(&back.text), [""; 0]);
     assert_eq!(send(&leo, typed(&seen(&leo.page(&page).await), "44")).await.status, 303);
     let again = send(&ana, typed(&seen(&back.text), "333")).await;
-    assert_eq!((again.status.as_u16(), amount().await), (409, json!(44)), "nor is what came after she was told");
+    assert_eq!(
+        (again.status.as_u16(), amount().await),
+        (409, json!(44)),
+        "a change after the conflict page is kept, too"
+    );
     assert_eq!(send(&ana, typed(&seen(&again.text), "333")).await.status, 303);
-    assert_eq!(amount().await, json!(333), "anyway, having seen it");
+    assert_eq!(amount().await, json!(333), "a change that is confirmed against the newest version is saved");
 }
 
 async fn a_draft_that_became_ready_meanwhile_offers_no_saving(world: World) {
-    let (browser, ana) = (Browser::of(&world, "ana").await, world.client("ana").await);
+    let (browser, ana) = (Browser::signed_in(&world, "ana").await, world.client("ana").await);
     let id = ready(&ana).await;
     let fields = [("title", "Lo mío"), ("sku", "clavos"), ("amount", "13"), ("then", "draft")];
     let back = browser.post(&format!("/console/tasks/{id}/edit"), &fields).await;
     assert_eq!(back.status, 409);
-    for said in ["ya no es un borrador: está lista. Para corregir sus líneas, procésela", "value=\"Lo mío\""] {
-        assert!(back.text.contains(said), "{said}: {}", back.text);
+    for text in ["ya no es un borrador: está lista. Para corregir sus líneas, procésela", "value=\"Lo mío\""] {
+        assert!(back.text.contains(text), "{text}: {}", back.text);
     }
     assert!(!back.text.contains("name=\"then\"") && back.text.contains("Ver la tarea"), "{}", back.text);
     assert_eq!(missing_texts(&back.text), [""; 0]);
 }
 
-async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
-    let browser = Browser::of(&world, "ana").await;
-    for (sku, kind, amount, said) in [
+async fn an_invalid_draft_comes_back_with_its_input(world: World) {
+    let browser = Browser::signed_in(&world, "ana").await;
+    for (sku, kind, amount, message) in [
         ("clavos", "quantity", "muchos", "Línea 1: la cantidad"),
         ("clavos", "quantity", "-1", "Línea 1: la cantidad"),
         ("clavos", "quantity", "99999999999999999999", "un número entero de 1 a 1.000.000.000.000"),
@@ -228,13 +232,13 @@ async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
         let fields = [("title", "Lo mío"), ("sku", sku), ("movement", "in"), ("kind", kind), ("amount", amount)];
         let back = browser.post("/console/tasks", &fields).await;
         assert_eq!(back.status, 422, "{amount}");
-        assert!(back.text.contains(said), "{said}: {}", back.text);
+        assert!(back.text.contains(message), "{message}: {}", back.text);
         assert!(back.text.contains("value=\"Lo mío\"") && back.text.contains(&format!(">{amount}</textarea>")));
     }
     assert_eq!(world.client("ana").await.get("/v1/tasks").await.expect(200)["items"], json!([]));
 }
 
-async fn titles_and_articles_of_others_are_text(world: World) {
+async fn foreign_titles_and_articles_are_escaped(world: World) {
     let ana = world.client("ana").await;
     let hostile = "<script>alert(1)</script>";
     let lines = json!([{ "kind": "serialized", "sku": hostile, "serials": ["\"><b>"] }]);
@@ -245,18 +249,18 @@ async fn titles_and_articles_of_others_are_text(world: World) {
     let fence = claimed(&ana, id).await["fence"].clone();
     let leo = world.client("leo").await;
     leo.post(&format!("/v1/tasks/{id}/request-release"), json!({ "message": hostile })).await.expect(202);
-    let browser = Browser::of(&world, "eva").await;
+    let browser = Browser::signed_in(&world, "eva").await;
     for path in ["/tasks".to_owned(), format!("/tasks/{id}"), format!("/tasks/{draft}/edit")] {
         let page = browser.page(&path).await;
         assert!(!page.contains(hostile) && !page.contains("\"><b>"), "{path}");
-        assert!(page.contains("&#60;script&#62;"), "{path}: it is there, as text");
+        assert!(page.contains("&#60;script&#62;"), "{path}: the title is shown as text");
     }
     ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await.expect(200);
     assert!(!browser.page(&format!("/tasks/{id}")).await.contains(hostile));
 }
 
 async fn the_form_that_cancels_a_task_asks_whether_applied_lines_stay(world: World) {
-    let (partly, browser) = (furnished(&world).await[2], Browser::of(&world, "ana").await);
+    let (partly, browser) = (furnished(&world).await[2], Browser::signed_in(&world, "ana").await);
     let (path, back) = (format!("/console/tasks/{partly}/cancel"), format!("/tasks/{partly}"));
     let page = browser.open(&back).await.text;
     assert!(page.contains("name=\"keep_applied\"") && page.contains("1 línea ya se aplicó"), "{page}");
@@ -266,11 +270,11 @@ async fn the_form_that_cancels_a_task_asks_whether_applied_lines_stay(world: Wor
     assert_eq!(browser.done(&path, &[back, ("keep_applied", "true")]).await, "La tarea quedó cancelada");
 }
 
-async fn a_task_is_cancelled_with_its_reason_unless_another_has_it(world: World) {
+async fn a_task_is_cancelled_with_its_reason_unless_another_user_holds_it(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let lock = claimed(&leo, id).await;
-    let browser = Browser::of(&world, "ana").await;
+    let browser = Browser::signed_in(&world, "ana").await;
     let path = format!("/console/tasks/{id}/cancel");
     let back = format!("/tasks/{id}");
     let fields = [("reason", "ya no hace falta"), ("back", back.as_str())];
@@ -283,36 +287,36 @@ async fn a_task_is_cancelled_with_its_reason_unless_another_has_it(world: World)
     assert!(page.contains("la canceló: ya no hace falta"), "{page}");
 }
 
-async fn a_page_of_a_task_lets_nobody_edit_who_has_no_lock(world: World) {
+async fn a_task_page_without_the_lock_is_read_only(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     claimed(&ana, id).await;
     for user in ["ana", "leo", "eva"] {
-        let page = Browser::of(&world, user).await.page(&format!("/tasks/{id}")).await;
+        let page = Browser::signed_in(&world, user).await.page(&format!("/tasks/{id}")).await;
         let fields = page.split("id=\"amount-").skip(1).map(|field| field.split('>').next().unwrap());
         let fields: Vec<_> = fields.collect();
         assert_eq!(fields.len(), 2, "{user}");
         assert!(
             fields.iter().all(|field| field.contains(" readonly")),
-            "what a page is until it holds the lock: {fields:?}"
+            "a page without the lock is read-only: {fields:?}"
         );
     }
 }
 
-async fn a_finished_task_says_line_by_line_what_became_of_it(world: World) {
+async fn a_finished_task_shows_the_outcome_of_every_line(world: World) {
     let ids = furnished(&world).await;
-    let browser = Browser::of(&world, "vera").await;
+    let browser = Browser::signed_in(&world, "vera").await;
     let partly = browser.page(&format!("/tasks/{}", ids[2])).await;
-    for said in ["Finalizada en parte", "Se aplicó 1 línea y falta 1", "se piden 500 y hay 0", "Aplicada", "Ana Pérez"]
+    for text in ["Finalizada en parte", "Se aplicó 1 línea y falta 1", "se piden 500 y hay 0", "Aplicada", "Ana Pérez"]
     {
-        assert!(partly.contains(said), "{said}: {partly}");
+        assert!(partly.contains(text), "{text}: {partly}");
     }
     let whole = browser.page(&format!("/tasks/{}", ids[3])).await;
     assert!(whole.contains("Sus 2 líneas están aplicadas.") && !whole.contains("id=\"lock\""), "{whole}");
 }
 
 async fn the_address_of_a_form_that_is_reloaded_leads_to_its_page(world: World) {
-    let browser = Browser::of(&world, "eva").await;
+    let browser = Browser::signed_in(&world, "eva").await;
     for (form, page) in [
         ("/console/tasks", "/tasks"),
         ("/console/tasks/7/edit", "/tasks/7/edit"),
@@ -327,12 +331,12 @@ async fn the_address_of_a_form_that_is_reloaded_leads_to_its_page(world: World) 
     world.client("eva").await.get("/v1/leases/caja/turn").await.problem(405, "method_not_allowed");
 }
 
-async fn who_waits_sees_their_place_and_their_turn_in_the_list(world: World) {
+async fn a_waiting_user_sees_their_position_and_their_offer_in_the_list(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let fence = claimed(&ana, id).await["fence"].clone();
     leo.post(&format!("/v1/tasks/{id}/turn"), json!({})).await.expect(200);
-    let list = async |user: &str| Browser::of(&world, user).await.page("/tasks").await;
+    let list = async |user: &str| Browser::signed_in(&world, user).await.page("/tasks").await;
     assert!(list("leo").await.contains("su puesto en la fila: 1"));
     assert!(list("eva").await.contains("1 espera"));
     ana.post(&format!("/v1/tasks/{id}/release"), json!({ "fence": fence })).await.expect(200);
@@ -341,7 +345,7 @@ async fn who_waits_sees_their_place_and_their_turn_in_the_list(world: World) {
     assert!(list("eva").await.contains("Ofrecida a Leo Díaz"));
 }
 
-async fn people_are_called_by_their_names(world: World) {
+async fn people_are_shown_by_their_names(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let eva = world.client("eva").await;
     let id = ready(&ana).await;
@@ -351,15 +355,15 @@ async fn people_are_called_by_their_names(world: World) {
     let lost = leo.post(&format!("/v1/tasks/{id}/heartbeat"), beat).await.problem(409, "lease_lost");
     let (name, detail) = (lost["by_name"].as_str().unwrap(), lost["detail"].as_str().unwrap());
     assert!(lost["by"] == "eva" && name.starts_with("Eva ") && detail.contains(name), "{lost}");
-    let browser = Browser::of(&world, "vera").await;
+    let browser = Browser::signed_in(&world, "vera").await;
     let page = browser.page(&format!("/tasks/{id}")).await;
     assert!(page.contains("Creada por Ana Pérez") && page.contains(&format!("{name} · cierre")), "{page}");
     let lock = browser.page(&format!("/leases/task:{id}")).await;
     assert!(lock.contains(name) && lock.contains(&format!("<a href=\"/tasks/{id}\">")), "{lock}");
 }
 
-async fn locks_of_tasks_are_called_by_their_titles(world: World) {
-    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "vera").await);
+async fn locks_of_tasks_are_shown_by_their_titles(world: World) {
+    let (ana, browser) = (world.client("ana").await, Browser::signed_in(&world, "vera").await);
     let id = ready(&ana).await;
     let title = ana.get(&format!("/v1/tasks/{id}")).await.expect(200)["title"].as_str().unwrap().to_owned();
     ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
@@ -369,14 +373,14 @@ async fn locks_of_tasks_are_called_by_their_titles(world: World) {
         let named =
             format!("<a href=\"/leases/task%3A{id}\">{title}</a> <code class=\"small soft nowrap\">task:{id}</code>");
         assert!(page.contains(&named), "{path}: {page}");
-        // The control: what is no task has its own name and no other.
+        // The control: a resource that is not a task is shown by its own name.
         let own = page.contains("<a href=\"/leases/caja%3A1\"><code>caja:1</code></a>");
         assert_eq!(own, path != "/leases?prefix=task", "{path}: {page}");
     }
 }
 
 async fn the_overview_leads_to_the_tasks_that_are_ready(world: World) {
-    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "ana").await);
+    let (ana, browser) = (world.client("ana").await, Browser::signed_in(&world, "ana").await);
     let before = browser.page("/").await;
     assert!(!before.contains("status=ready"), "{before}");
     ready(&ana).await;
@@ -384,18 +388,18 @@ async fn the_overview_leads_to_the_tasks_that_are_ready(world: World) {
     assert!(one.contains("<a href=\"/tasks?status=ready&#38;lock=free\">1 tarea lista para procesar</a>"), "{one}");
     ready(&ana).await;
     assert!(browser.page("/").await.contains(">2 tareas listas para procesar</a>"));
-    let vera = Browser::of(&world, "vera").await.page("/").await;
+    let vera = Browser::signed_in(&world, "vera").await.page("/").await;
     assert!(!vera.contains("listas para procesar") && !vera.contains("mire cómo se crean"), "{vera}");
 }
 
-async fn a_task_that_was_begun_and_left_waits_too_and_the_oldest_comes_next(world: World) {
-    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "ana").await);
+async fn a_started_task_without_a_holder_waits_too_and_the_oldest_comes_next(world: World) {
+    let (ana, browser) = (world.client("ana").await, Browser::signed_in(&world, "ana").await);
     let (held, begun) = (ready(&ana).await, ready(&ana).await);
     let later = [ready(&ana).await, ready(&ana).await, ready(&ana).await];
     claimed(&world.client("leo").await, held).await;
     let fence = claimed(&ana, begun).await["fence"].clone();
     let overview = browser.page("/").await;
-    assert!(!overview.contains("status=processing"), "what somebody has waits for nobody: {overview}");
+    assert!(!overview.contains("status=processing"), "a task with a holder is not listed as waiting: {overview}");
     ana.post(&format!("/v1/tasks/{begun}/release"), json!({ "fence": fence })).await.expect(200);
     let overview = browser.page("/").await;
     let wanted = "<a href=\"/tasks?status=processing&#38;lock=free\">1 tarea en proceso que nadie tiene</a>";
@@ -405,13 +409,17 @@ async fn a_task_that_was_begun_and_left_waits_too_and_the_oldest_comes_next(worl
         let page = browser.page(&format!("/tasks/{done}")).await;
         page.split_once("data-next-task href=\"/tasks/").map(|(_, rest)| rest.split('"').next().unwrap().to_owned())
     };
-    assert_eq!(next(later[2]).await, Some(begun.to_string()), "begun, and older than those that are ready");
+    assert_eq!(
+        next(later[2]).await,
+        Some(begun.to_string()),
+        "a started task that is older than the ready ones comes next"
+    );
     assert_eq!(next(begun).await, Some(later[0].to_string()));
     assert_eq!(next(later[0]).await, Some(later[1].to_string()));
-    assert_eq!(next(later[1]).await, None, "what another has is not offered");
+    assert_eq!(next(later[1]).await, None, "a task with another holder is not offered");
 }
 
-async fn a_form_sent_without_a_session_leads_back_to_the_form_and_says_why(world: World) {
+async fn a_form_sent_without_a_session_leads_to_sign_in_and_back_to_the_form(world: World) {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     for (action, form) in [("/console/tasks", "/tasks/new"), ("/console/tasks/7/edit", "/tasks/7/edit")] {
         let sent =
@@ -427,13 +435,13 @@ async fn a_form_sent_without_a_session_leads_back_to_the_form_and_says_why(world
     }
 }
 
-async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
+async fn an_expired_lock_is_in_the_history_at_once(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 250 })).await.expect(200);
-    let browser = Browser::of(&world, "vera").await;
+    let browser = Browser::signed_in(&world, "vera").await;
     let pages = [format!("/tasks/{id}"), format!("/leases/task:{id}")];
-    // Nobody asks for it again: looking at it is enough.
+    // No command runs after the expiry: a read is enough.
     while task(&ana, id).await["lock"]["state"] != "free" {}
     for page in &pages {
         let over = browser.page(page).await;
@@ -442,11 +450,11 @@ async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
     claimed(&ana, id).await;
     for page in &pages {
         let again = browser.page(page).await;
-        assert_eq!(again.matches("Venció: dejó").count(), 1, "{page}: once, also when it is written down: {again}");
+        assert_eq!(again.matches("Venció: dejó").count(), 1, "{page}: once, also after the end is stored: {again}");
     }
 }
 
-async fn what_was_saved_many_times_while_it_was_typed_is_one_change_and_has_a_name(world: World) {
+async fn consecutive_edits_of_a_line_are_shown_as_one_change(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     let fence = claimed(&ana, id).await["fence"].clone();
@@ -458,11 +466,11 @@ async fn what_was_saved_many_times_while_it_was_typed_is_one_change_and_has_a_na
     }
     ana.send(Method::PATCH, &format!("{path}/2"), json!({ "fence": fence, "serials": ["T-1"] })).await.expect(200);
     ana.send(Method::PATCH, &format!("{path}/1"), json!({ "fence": fence, "quantity": 4 })).await.expect(200);
-    let page = Browser::of(&world, "leo").await.page(&format!("/tasks/{id}")).await;
-    let told = ["cambió la línea 1", "cambió la línea 2"].map(|said| page.matches(said).count());
-    assert_eq!(told, [2, 1], "{page}");
+    let page = Browser::signed_in(&world, "leo").await.page(&format!("/tasks/{id}")).await;
+    let counts = ["cambió la línea 1", "cambió la línea 2"].map(|text| page.matches(text).count());
+    assert_eq!(counts, [2, 1], "{page}");
     assert_eq!(page.matches("data-saved-by=\"ana\" data-saved-name=\"Ana Pérez\"").count(), 2, "{page}");
     let all = ana.get(&format!("/v1/tasks/{id}/history")).await.expect(200);
     let edits = all["items"].as_array().unwrap().iter().filter(|one| one["what"] == "line_edited").count();
-    assert_eq!(edits, 5, "the history itself knows every one");
+    assert_eq!(edits, 5, "the history itself has every edit");
 }

@@ -1,5 +1,4 @@
-//! The console's words from outside: nothing English inside Spanish, names instead of ids, and what is in force instead of
-//! what would be.
+//! The console's texts from outside: no English in Spanish pages, names instead of ids, and the values in force.
 
 use crate::cases;
 use crate::console::Browser;
@@ -8,18 +7,19 @@ use turno::core::lease::Action;
 use turno::{Draft, Kind, Policy};
 
 cases![
-    what_goes_wrong_is_said_in_the_readers_language,
-    lists_without_a_match_say_so_and_lead_back_to_all,
+    errors_are_shown_in_the_readers_language,
+    a_list_without_a_match_offers_to_clear_the_filters,
     an_empty_queue_shows_a_command_that_can_be_pasted,
-    the_audit_calls_people_by_their_names_and_details_by_words,
-    the_settings_say_where_each_value_comes_from_in_words,
-    the_overview_leads_straight_to_what_needs_a_person,
+    the_audit_shows_names_and_translated_details,
+    the_settings_show_the_source_of_each_value,
+    the_overview_links_to_items_that_need_attention,
 ];
 
-async fn what_goes_wrong_is_said_in_the_readers_language(world: World) {
+async fn errors_are_shown_in_the_readers_language(world: World) {
     world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
-    let (ana, english) = (Browser::of(&world, "ana").await, Browser::of(&world, "ana").await.reading("en"));
-    for (path, status, spanish, said) in [
+    let (ana, reader) =
+        (Browser::signed_in(&world, "ana").await, Browser::signed_in(&world, "ana").await.reading("en"));
+    for (path, status, spanish, english) in [
         ("/tasks?status=nada", 400, "no es un estado de una tarea", "is no status of a task"),
         ("/queues/chat?state=nada", 400, "no es un estado de un elemento", "is no state of an item"),
         ("/queues/chat?cursor=x", 400, "pase el next_cursor", "pass on the next_cursor"),
@@ -28,12 +28,12 @@ async fn what_goes_wrong_is_said_in_the_readers_language(world: World) {
         ("/audit", 403, "leer la auditoría (audit.read)", "read the audit (audit.read)"),
         ("/admin", 403, "administrar personas (users.manage)", "manage people (users.manage)"),
     ] {
-        let (here, there) = (ana.open(path).await, english.open(path).await);
+        let (here, there) = (ana.open(path).await, reader.open(path).await);
         assert_eq!((here.status.as_u16(), there.status.as_u16()), (status, status), "{path}");
-        assert!(here.text.contains(spanish) && !here.text.contains(said), "{path}: {}", here.text);
-        assert!(there.text.contains(said), "{path}: {}", there.text);
+        assert!(here.text.contains(spanish) && !here.text.contains(english), "{path}: {}", here.text);
+        assert!(there.text.contains(english), "{path}: {}", there.text);
     }
-    // Since when somebody holds something is said as a span: a time of day would need the reader's zone.
+    // The start of an ownership is shown as a duration, because a time of day would need the reader's time zone.
     let command = world.turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false }).unwrap();
     world.turno.lease(command).await.unwrap().answer.unwrap();
     let refused = world.client("leo").await.post("/v1/leases/caja%3A1/claim", serde_json::json!({})).await.expect(409);
@@ -41,9 +41,9 @@ async fn what_goes_wrong_is_said_in_the_readers_language(world: World) {
     assert!(detail.contains("desde hace ") && !detail.contains('Z'), "{detail}");
 }
 
-async fn lists_without_a_match_say_so_and_lead_back_to_all(world: World) {
+async fn a_list_without_a_match_offers_to_clear_the_filters(world: World) {
     world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     for (path, all) in [
         ("/leases?prefix=nada", "/leases"),
         ("/queues?name=nada", "/queues"),
@@ -60,7 +60,7 @@ async fn lists_without_a_match_say_so_and_lead_back_to_all(world: World) {
 }
 
 async fn an_empty_queue_shows_a_command_that_can_be_pasted(world: World) {
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     assert!(eva.page("/queues").await.contains(&format!("{}/v1/queues/chat", world.server.base)));
     for (name, kind) in [("chat", Kind::Lane), ("entrada", Kind::Inbox), ("usuarios", Kind::Sync)] {
         world.turno.put_queue(name, Policy::of(kind)).await.unwrap();
@@ -71,17 +71,17 @@ async fn an_empty_queue_shows_a_command_that_can_be_pasted(world: World) {
     }
 }
 
-async fn the_audit_calls_people_by_their_names_and_details_by_words(world: World) {
-    let eva = Browser::of(&world, "eva").await;
+async fn the_audit_shows_names_and_translated_details(world: World) {
+    let eva = Browser::signed_in(&world, "eva").await;
     let command = world.turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false }).unwrap();
     world.turno.lease(command).await.unwrap().answer.unwrap();
     eva.done("/console/leases/caja%3A1/force-release", &[("reason", "se fue"), ("back", "/leases")]).await;
     eva.done("/console/people", &[("id", "sol.v"), ("name", "Sol Vega"), ("role", "viewer")]).await;
     eva.done("/console/people/sol.v/change", &[("name", "Sol Vega"), ("role", "editor")]).await;
     let page = eva.page("/audit").await;
-    for said in ["title=\"eva\">Eva Ruiz<", "Lo tenía:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"]
+    for text in ["title=\"eva\">Eva Ruiz<", "Lo tenía:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"]
     {
-        assert!(page.contains(said), "{said}: {page}");
+        assert!(page.contains(text), "{text}: {page}");
     }
     for raw in ["holder_before", "role_before", "changed:", ">true", ">null"] {
         assert!(!page.contains(raw), "{raw}: {page}");
@@ -90,16 +90,16 @@ async fn the_audit_calls_people_by_their_names_and_details_by_words(world: World
     assert!(english.contains("Took effect:</span> yes") && english.contains("Held by:"), "{english}");
 }
 
-async fn the_settings_say_where_each_value_comes_from_in_words(world: World) {
+async fn the_settings_show_the_source_of_each_value(world: World) {
     world.turno.put_queue("chat", Policy { max_attempts: 17, ..Policy::of(Kind::Lane) }).await.unwrap();
-    let eva = Browser::of(&world, "eva").await;
+    let eva = Browser::signed_in(&world, "eva").await;
     let page = eva.page("/admin/settings").await;
     assert!(page.contains("de fábrica") && !page.contains(">default<"), "{page}");
-    assert!(page.contains(">17<") && page.contains("una llamada a la API"), "what is in force, too: {page}");
+    assert!(page.contains(">17<") && page.contains("una llamada a la API"), "the value in force is shown, too: {page}");
     assert!(eva.reading("en").page("/admin/settings").await.contains(">default<"));
 }
 
-async fn the_overview_leads_straight_to_what_needs_a_person(world: World) {
+async fn the_overview_links_to_items_that_need_attention(world: World) {
     let policy = Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) };
     let entrada = world.turno.put_queue("entrada", policy).await.unwrap();
     world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
@@ -107,7 +107,7 @@ async fn the_overview_leads_straight_to_what_needs_a_person(world: World) {
     let got = entrada.claim("uno", 1, turno::core::time::Span::ZERO).await.unwrap().remove(0);
     let act = turno::core::queue::Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: false };
     entrada.settle(vec![turno::Settlement { handed: got.handed, act }]).await.unwrap();
-    let page = Browser::of(&world, "ana").await.page("/").await;
+    let page = Browser::signed_in(&world, "ana").await.page("/").await;
     assert!(page.contains("class=\"figure bad\" href=\"/queues/entrada?state=exhausted\""), "{page}");
     assert!(page.contains("<a href=\"/queues/entrada?state=exhausted\">1 elemento agotado en entrada"), "{page}");
 }

@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 use turno::{NewToken, Permission};
 
 cases![
-    events_are_told_as_they_happen_with_their_positions,
+    events_arrive_as_they_happen_with_their_positions,
     a_stream_goes_on_behind_the_last_event,
-    a_stream_that_ended_before_its_first_event_misses_nothing,
+    a_stream_resumed_before_its_first_event_misses_nothing,
     a_position_that_is_gone_is_answered_with_reset,
     an_unknown_topic_is_refused,
-    the_audit_is_told_only_to_those_who_may_read_it,
-    a_token_for_some_resources_hears_only_of_those,
+    audit_events_go_only_to_listeners_with_the_permission,
+    a_token_for_some_resources_gets_only_their_events,
     a_revoked_tokens_stream_ends,
     an_expired_tokens_stream_ends,
-    a_stream_says_goodbye_when_the_server_stops,
-    what_happens_on_one_instance_is_told_on_another,
-    a_quiet_stream_says_so,
+    a_stream_ends_with_bye_when_the_server_stops,
+    an_event_of_one_instance_arrives_at_another,
+    a_quiet_stream_sends_keep_alives_with_its_position,
 ];
 
 /// Longer than any event takes, also beside many other tests.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// One block of a stream.
+/// One block of an event stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Block {
     pub(crate) id: Option<i64>,
@@ -36,7 +36,7 @@ pub(crate) struct Block {
     retry: Option<u32>,
 }
 
-/// Somebody who listens.
+/// A client of the event stream.
 pub(crate) struct Listener {
     response: Response,
     text: String,
@@ -44,20 +44,20 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) async fn open(client: &Client, path: &str) -> Listener {
-        Listener::of(client.request(Method::GET, path).send().await.unwrap()).await
+        Listener::from_response(client.request(Method::GET, path).send().await.unwrap()).await
     }
 
     async fn behind(client: &Client, path: &str, position: &str) -> Listener {
         let request = client.request(Method::GET, path).header("last-event-id", position);
-        Listener::of(request.send().await.unwrap()).await
+        Listener::from_response(request.send().await.unwrap()).await
     }
 
-    async fn of(response: Response) -> Listener {
+    async fn from_response(response: Response) -> Listener {
         assert_eq!(response.status(), 200);
         Listener { response, text: String::new() }
     }
 
-    /// The next block; nothing once the stream has ended.
+    /// Returns the next block, or `None` after the end of the stream.
     async fn block(&mut self) -> Option<Block> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
@@ -65,22 +65,23 @@ impl Listener {
                 self.text = rest.to_owned();
                 return Some(block);
             }
-            let chunk = tokio::time::timeout(LIMIT, self.response.chunk()).await.expect("it came too late").unwrap();
+            let chunk =
+                tokio::time::timeout(LIMIT, self.response.chunk()).await.expect("a block arrives in time").unwrap();
             self.text += std::str::from_utf8(&chunk?).unwrap();
         }
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub(crate) async fn event(&mut self) -> Block {
         loop {
-            let block = self.block().await.expect("the stream goes on");
+            let block = self.block().await.expect("the stream is open");
             if block.event.is_some() {
                 return block;
             }
         }
     }
 
-    /// Everything until the stream ends.
+    /// Returns all blocks until the stream ends.
     async fn rest(&mut self) -> Vec<Block> {
         let mut rest = Vec::new();
         while let Some(block) = self.block().await {
@@ -114,7 +115,7 @@ fn resource(block: &Block) -> &str {
     block.data.as_ref().unwrap()["resource"].as_str().unwrap()
 }
 
-async fn events_are_told_as_they_happen_with_their_positions(world: World) {
+async fn events_arrive_as_they_happen_with_their_positions(world: World) {
     let ana = world.client("ana").await;
     let mut listener = Listener::open(&ana, "/v1/events?topics=leases,tasks").await;
     let headers = listener.response.headers();
@@ -126,15 +127,15 @@ async fn events_are_told_as_they_happen_with_their_positions(world: World) {
     let hello = listener.block().await.unwrap();
     assert_eq!((hello.retry, hello.event), (Some(3_000), None));
     let first = claim(&ana, "caja:1").await;
-    let told = listener.event().await;
-    assert_eq!((told.event.as_deref(), resource(&told)), (Some("lease.claimed"), "caja:1"));
-    let data = told.data.unwrap();
+    let claimed = listener.event().await;
+    assert_eq!((claimed.event.as_deref(), resource(&claimed)), (Some("lease.claimed"), "caja:1"));
+    let data = claimed.data.unwrap();
     assert_eq!((&data["topic"], &data["by"], &data["fence"]), (&json!("leases"), &json!("ana"), &first["fence"]));
     assert!(data["at"].as_str().unwrap().ends_with('Z'), "{data}");
     claim(&ana, "caja:2").await;
     let next = listener.event().await;
     assert_eq!(resource(&next), "caja:2");
-    assert!(told.id.unwrap() > hello.id.unwrap() && next.id.unwrap() > told.id.unwrap());
+    assert!(claimed.id.unwrap() > hello.id.unwrap() && next.id.unwrap() > claimed.id.unwrap());
 }
 
 async fn a_stream_goes_on_behind_the_last_event(world: World) {
@@ -153,7 +154,7 @@ async fn a_stream_goes_on_behind_the_last_event(world: World) {
     }
 }
 
-async fn a_stream_that_ended_before_its_first_event_misses_nothing(world: World) {
+async fn a_stream_resumed_before_its_first_event_misses_nothing(world: World) {
     let ana = world.client("ana").await;
     let hello = Listener::open(&ana, "/v1/events?topics=leases").await.block().await.unwrap();
     claim(&ana, "caja:1").await;
@@ -166,19 +167,19 @@ async fn a_position_that_is_gone_is_answered_with_reset(world: World) {
     for gone in ["999999999", "-5", "nonsense"] {
         let mut listener = Listener::behind(&ana, "/v1/events?topics=leases", gone).await;
         let hello = listener.block().await.unwrap();
-        assert_eq!(hello.id, None, "the place is kept until the gap was told of");
+        assert_eq!(hello.id, None, "the position is kept until the reset is sent");
         let reset = listener.event().await;
         assert_eq!(reset.event.as_deref(), Some("reset"), "{gone}");
         assert_eq!(reset.data.unwrap()["position"], json!(reset.id));
         claim(&ana, "caja:1").await;
         let next = listener.event().await;
-        assert!(next.id > reset.id, "it goes on from there");
+        assert!(next.id > reset.id, "the stream goes on from the reset");
         let held = ana.get("/v1/leases/caja:1").await.expect(200);
         world.turno.lease(released(&world, held["fence"].as_i64().unwrap())).await.unwrap().answer.unwrap();
     }
 }
 
-/// The release of Ana's lease.
+/// Returns the command that releases Ana's lease.
 fn released(world: &World, fence: i64) -> turno::core::lease::Command {
     let action = turno::Action::Release { fence: turno::core::id::Fence(fence), claim: None };
     world.turno.command("caja:1", "ana", action).unwrap()
@@ -190,10 +191,10 @@ async fn an_unknown_topic_is_refused(world: World) {
         ana.get(&format!("/v1/events?topics={topics}")).await.problem(400, "bad_query");
     }
     ana.get("/v1/events?topic=leases").await.problem(400, "bad_query");
-    world.nobody().get("/v1/events").await.problem(401, "unauthenticated");
+    world.anonymous().get("/v1/events").await.problem(401, "unauthenticated");
 }
 
-async fn the_audit_is_told_only_to_those_who_may_read_it(world: World) {
+async fn audit_events_go_only_to_listeners_with_the_permission(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let refused = ana.get("/v1/events?topics=leases,audit").await.problem(403, "forbidden");
     assert_eq!(refused["permission"], "audit.read");
@@ -202,7 +203,7 @@ async fn the_audit_is_told_only_to_those_who_may_read_it(world: World) {
     eva.post("/v1/users", json!({ "id": "nuevo", "role": "viewer" })).await.expect(201);
     claim(&ana, "caja:1").await;
     let heard = loop {
-        // What was audited just before may have got its position only after somebody listened.
+        // An earlier audit event may have got its position after the listener subscribed.
         let heard = audit.event().await;
         assert_eq!(heard.event.as_deref(), Some("audit.recorded"));
         if resource(&heard) == "nuevo" {
@@ -210,10 +211,10 @@ async fn the_audit_is_told_only_to_those_who_may_read_it(world: World) {
         }
     };
     assert_eq!(heard.data.unwrap()["detail"], "user_add");
-    assert_eq!(resource(&all.event().await), "caja:1", "what is not for an editor was left out");
+    assert_eq!(resource(&all.event().await), "caja:1", "audit events are left out for an editor");
 }
 
-async fn a_token_for_some_resources_hears_only_of_those(world: World) {
+async fn a_token_for_some_resources_gets_only_their_events(world: World) {
     let ana = world.client("ana").await;
     let resources = vec!["caja:".to_owned(), "puerta:".to_owned()];
     let confined = world.token(NewToken { resources, ..NewToken::of("eva").unwrap() }).await;
@@ -237,7 +238,7 @@ async fn a_revoked_tokens_stream_ends(world: World) {
     let rest = listener.rest().await;
     let last = rest.last().unwrap();
     assert_eq!((last.event.as_deref(), &last.data), (Some("bye"), &Some(json!({ "reason": "signed_out" }))));
-    // The control: another token of the same person goes on.
+    // The control: the stream of another token of the same person goes on.
     claim(&world.client("leo").await, "caja:1").await;
     assert_eq!(resource(&other.event().await), "caja:1");
 }
@@ -252,7 +253,7 @@ async fn an_expired_tokens_stream_ends(world: World) {
     page.get("/v1/me").await.problem(401, "unauthenticated");
 }
 
-async fn a_stream_says_goodbye_when_the_server_stops(mut world: World) {
+async fn a_stream_ends_with_bye_when_the_server_stops(mut world: World) {
     let scope = Some([Permission::LeasesUse].into_iter().collect());
     let client = world.token(NewToken { scope, ..NewToken::of("ana").unwrap() }).await;
     let mut listener = Listener::open(&client, "/v1/events?topics=leases").await;
@@ -263,21 +264,21 @@ async fn a_stream_says_goodbye_when_the_server_stops(mut world: World) {
     assert_eq!((last.event.as_deref(), &last.data), (Some("bye"), &Some(json!({ "reason": "stopping" }))));
 }
 
-async fn what_happens_on_one_instance_is_told_on_another(world: World) {
+async fn an_event_of_one_instance_arrives_at_another(world: World) {
     let second = world.second();
     let ana = world.client("ana").await;
     let mut listener = Listener::open(&ana.at(&second), "/v1/events?topics=leases").await;
     claim(&ana, "caja:1").await;
-    let told = listener.event().await;
-    assert_eq!((told.event.as_deref(), resource(&told)), (Some("lease.claimed"), "caja:1"));
+    let heard = listener.event().await;
+    assert_eq!((heard.event.as_deref(), resource(&heard)), (Some("lease.claimed"), "caja:1"));
 }
 
-async fn a_quiet_stream_says_so(world: World) {
+async fn a_quiet_stream_sends_keep_alives_with_its_position(world: World) {
     let ana = world.client("ana").await;
     let request = ana.request(Method::GET, "/v1/events?topics=sync");
-    let mut listener = Listener::of(request.send().await.unwrap()).await;
+    let mut listener = Listener::from_response(request.send().await.unwrap()).await;
     let hello = listener.block().await.unwrap();
-    // What is not for this listener still moves its place on.
+    // Events that this listener may not see still move its position.
     claim(&ana, "caja:1").await;
     let comment = listener.block().await.unwrap();
     assert!(comment.comment && comment.event.is_none() && comment.data.is_none(), "{comment:?}");

@@ -1,4 +1,4 @@
-//! Creating calls that are repeated under an `Idempotency-Key`.
+//! Repeated calls under an `Idempotency-Key`.
 
 use crate::cases;
 use crate::world::{Answer, Client, World, answer};
@@ -6,12 +6,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 cases![
-    a_call_repeated_under_a_key_makes_nothing_new_and_gets_the_same_answer,
+    a_call_repeated_under_a_key_creates_nothing_and_gets_the_same_answer,
     a_key_with_another_content_is_refused,
-    keys_of_different_people_have_nothing_to_do_with_each_other,
-    what_was_refused_is_not_kept,
-    the_same_call_at_once_makes_one_also_at_two_instances,
-    a_key_that_is_no_key_is_refused,
+    idempotency_keys_are_separate_per_caller,
+    refusals_are_not_kept_under_a_key,
+    concurrent_calls_under_one_key_create_one_task_over_two_instances,
+    an_invalid_idempotency_key_is_refused,
 ];
 
 async fn create(client: &Client, key: &str, body: &Value) -> Answer {
@@ -27,19 +27,23 @@ fn entry(quantity: i64) -> Value {
     json!({ "title": "Entrada", "lines": [{ "kind": "quantity", "sku": "clavos", "quantity": quantity }] })
 }
 
-async fn a_call_repeated_under_a_key_makes_nothing_new_and_gets_the_same_answer(mut world: World) {
+async fn a_call_repeated_under_a_key_creates_nothing_and_gets_the_same_answer(mut world: World) {
     let ana = world.client("ana").await;
     let first = create(&ana, "k-1", &entry(3)).await;
     let made = first.expect(201);
     assert!(!first.headers.contains_key("idempotency-replayed"));
     ana.send(Method::PUT, &format!("/v1/tasks/{}", made["id"]), json!({ "title": "Otra" })).await.expect(200);
     let again = create(&ana, "k-1", &entry(3)).await;
-    assert_eq!((again.expect(201), &again.text), (made.clone(), &first.text), "as it was said then");
+    assert_eq!((again.expect(201), &again.text), (made.clone(), &first.text), "the first answer is repeated");
     assert_eq!(again.headers["idempotency-replayed"], "true");
     assert_eq!(again.headers["content-type"], "application/json");
     world.server.kill();
     let other = world.second();
-    assert_eq!(create(&ana.at(&other), "k-1", &entry(3)).await.expect(201), made, "also by another instance");
+    assert_eq!(
+        create(&ana.at(&other), "k-1", &entry(3)).await.expect(201),
+        made,
+        "another instance repeats the answer, too"
+    );
     assert_eq!(count(&ana.at(&other)).await, 1);
     assert_ne!(create(&ana.at(&other), "k-2", &entry(3)).await.expect(201)["id"], made["id"]);
 }
@@ -51,7 +55,7 @@ async fn a_key_with_another_content_is_refused(world: World) {
     assert_eq!(count(&ana).await, 1);
 }
 
-async fn keys_of_different_people_have_nothing_to_do_with_each_other(world: World) {
+async fn idempotency_keys_are_separate_per_caller(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let hers = create(&ana, "k", &entry(3)).await.expect(201);
     let his = create(&leo, "k", &entry(4)).await.expect(201);
@@ -59,10 +63,10 @@ async fn keys_of_different_people_have_nothing_to_do_with_each_other(world: Worl
     let (actor, secret) = (world.client("eva").await, "turno-actor");
     let request = actor.request(Method::POST, "/v1/tasks").header("idempotency-key", "k").header(secret, "ana");
     let through = answer(request.json(&entry(5)).send().await.unwrap()).await.expect(201);
-    assert_ne!(through["id"], hers["id"], "nor those of who speaks for them");
+    assert_ne!(through["id"], hers["id"], "keys of a caller on behalf of a user are separate, too");
 }
 
-async fn what_was_refused_is_not_kept(world: World) {
+async fn refusals_are_not_kept_under_a_key(world: World) {
     let ana = world.client("ana").await;
     create(&ana, "k", &json!({ "title": "" })).await.problem(400, "bad_field");
     create(&ana, "k", &entry(0)).await.problem(400, "bad_field");
@@ -71,7 +75,7 @@ async fn what_was_refused_is_not_kept(world: World) {
     assert!(!made.headers.contains_key("idempotency-replayed"));
 }
 
-async fn the_same_call_at_once_makes_one_also_at_two_instances(world: World) {
+async fn concurrent_calls_under_one_key_create_one_task_over_two_instances(world: World) {
     let ana = world.client("ana").await;
     let other = world.second();
     let calls: Vec<_> = (0..8)
@@ -88,14 +92,14 @@ async fn the_same_call_at_once_makes_one_also_at_two_instances(world: World) {
     }
     ids.dedup();
     assert_eq!((ids.len(), count(&ana).await), (1, 1));
-    assert!(fresh <= 1, "who made it may find that another has told of it before, but no two are first");
+    assert!(fresh <= 1, "at most one call is answered as the first");
     for _ in 0..2 {
         ana.post("/v1/tasks", entry(3)).await.expect(201);
     }
-    assert_eq!(count(&ana).await, 3, "without a key every call makes one");
+    assert_eq!(count(&ana).await, 3, "without a key every call creates a task");
 }
 
-async fn a_key_that_is_no_key_is_refused(world: World) {
+async fn an_invalid_idempotency_key_is_refused(world: World) {
     let ana = world.client("ana").await;
     for bad in ["", "two words", &"k".repeat(201)] {
         let refused = create(&ana, bad, &entry(3)).await.problem(400, "bad_header");

@@ -1,4 +1,4 @@
-//! Bad input over HTTP, on every route that takes a body.
+//! Invalid input over HTTP, on every route that takes a body.
 
 use crate::cases;
 use crate::queue::{add, claim, made};
@@ -7,42 +7,42 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 cases![
-    a_list_in_the_place_of_an_object_is_refused_by_every_route_that_takes_one,
-    values_by_position_are_never_taken_for_the_fields_of_an_object,
-    a_list_in_the_place_of_an_object_is_told_in_the_language_of_the_reader,
+    a_list_instead_of_an_object_is_refused_by_every_route,
+    a_list_is_never_read_as_the_fields_of_an_object,
+    a_list_instead_of_an_object_is_refused_in_the_callers_language,
 ];
 
-/// Where a body has an object within it, and a body with a list in its place.
+/// Collects every path of an object within a body, with a body that has a list there instead.
 fn lists(
     document: &Value,
     schema: &Value,
-    place: &str,
+    path_in_body: &str,
     whole: &dyn Fn(Value) -> Value,
     found: &mut Vec<(String, Value)>,
 ) {
     if let Some(reference) = schema["$ref"].as_str() {
         let schema = document.pointer(reference.trim_start_matches('#')).unwrap();
-        return lists(document, schema, place, whole, found);
+        return lists(document, schema, path_in_body, whole, found);
     }
     for choice in ["oneOf", "anyOf", "allOf"].iter().filter_map(|choice| schema[choice].as_array()).flatten() {
-        lists(document, choice, place, whole, found);
+        lists(document, choice, path_in_body, whole, found);
     }
     if let Some(items) = schema.get("items") {
-        lists(document, items, &format!("{place}[0]"), &|inner| whole(json!([inner])), found);
+        lists(document, items, &format!("{path_in_body}[0]"), &|inner| whole(json!([inner])), found);
     }
     let Some(fields) = schema["properties"].as_object() else { return };
-    if !place.is_empty() {
-        found.push((place.to_owned(), whole(json!([]))));
+    if !path_in_body.is_empty() {
+        found.push((path_in_body.to_owned(), whole(json!([]))));
     }
     for (name, field) in fields {
-        let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+        let path_in_body = if path_in_body.is_empty() { name.clone() } else { format!("{path_in_body}.{name}") };
         let whole = |inner| whole(Value::Object(Map::from_iter([(name.clone(), inner)])));
-        lists(document, field, &place, &whole, found);
+        lists(document, field, &path_in_body, &whole, found);
     }
 }
 
-/// By what the API says of itself, so that a new route is looked at too.
-async fn a_list_in_the_place_of_an_object_is_refused_by_every_route_that_takes_one(world: World) {
+/// Derived from the API's own description, so that a new route is covered, too.
+async fn a_list_instead_of_an_object_is_refused_by_every_route(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let document = eva.get("/openapi.json").await.expect(200);
     let mut seen = Vec::new();
@@ -51,15 +51,15 @@ async fn a_list_in_the_place_of_an_object_is_refused_by_every_route_that_takes_o
             let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
             let mut found = Vec::new();
             lists(&document, schema, "", &|inner| inner, &mut found);
-            for (place, body) in found {
+            for (path_in_body, body) in found {
                 let path = path.replace("{queue}", "mails").replace("{id}", "1").replace("{name}", "x");
                 let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
                 let request = eva.request(method, &path).header("Accept-Language", "en").json(&body);
                 let refused = answer(request.send().await.unwrap()).await.problem(400, "bad_field");
-                assert_eq!(refused["field"], place, "{path} {body}");
+                assert_eq!(refused["field"], path_in_body, "{path} {body}");
                 let detail = refused["detail"].as_str().unwrap();
                 assert!(detail.contains("sequence, expected an object"), "{path} {body}: {detail}");
-                seen.push(format!("{path} {place}"));
+                seen.push(format!("{path} {path_in_body}"));
             }
         }
     }
@@ -77,11 +77,11 @@ async fn a_list_in_the_place_of_an_object_is_refused_by_every_route_that_takes_o
         "/v1/tasks lines[0]",
         "/v1/tasks/1 lines[0]",
     ] {
-        assert!(seen.iter().any(|seen| seen == known), "{known} was looked at: {seen:?}");
+        assert!(seen.iter().any(|seen| seen == known), "{known} was checked: {seen:?}");
     }
 }
 
-async fn values_by_position_are_never_taken_for_the_fields_of_an_object(world: World) {
+async fn a_list_is_never_read_as_the_fields_of_an_object(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": ["kept", ["as", "it"], "came"] })).await;
     let got = claim(&eva, "mails", "w").await.remove(0);
@@ -98,7 +98,11 @@ async fn values_by_position_are_never_taken_for_the_fields_of_an_object(world: W
         assert_eq!(refused["field"], field, "{path}");
     }
     let counts = &eva.get("/v1/queues/mails").await.expect(200)["counts"];
-    assert_eq!((&counts["pending"], &counts["in_process"]), (&json!(0), &json!(1)), "nothing has changed");
+    assert_eq!(
+        (&counts["pending"], &counts["in_process"]),
+        (&json!(0), &json!(1)),
+        "the refused calls changed nothing"
+    );
     let line = json!(["quantity", "in", "A-1", null, 3]);
     let task = json!({ "title": "t", "lines": [line] });
     assert_eq!(eva.post("/v1/tasks", task).await.problem(400, "bad_field")["field"], "lines[0]");
@@ -106,7 +110,7 @@ async fn values_by_position_are_never_taken_for_the_fields_of_an_object(world: W
     assert_eq!(eva.post("/v1/leases/claim", lease).await.problem(400, "bad_field")["field"], "leases[0]");
 }
 
-async fn a_list_in_the_place_of_an_object_is_told_in_the_language_of_the_reader(world: World) {
+async fn a_list_instead_of_an_object_is_refused_in_the_callers_language(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     for (language, expected) in [
         ("es", "El campo deliveries[0] no es válido: es una lista, y se espera un objeto"),

@@ -1,5 +1,5 @@
-//! Leases over HTTP: taking, keeping, losing and giving back. Names begin with the acceptance criterion of the first
-//! seed that they show, where there is one.
+//! Leases over HTTP: claims, heartbeats, expiry and releases. A name with the prefix `acN` shows acceptance criterion
+//! N of the lock requirements.
 
 use crate::cases;
 use crate::world::{Answer, Client, World};
@@ -10,27 +10,27 @@ use turno::{NewToken, Permission, Permissions};
 cases![
     a_resource_never_seen_is_free,
     ac1_a_claim_is_refused_while_another_holds,
-    ac1_of_many_who_claim_at_once_one_gets_it,
-    ac2_everybody_sees_who_holds_it_and_since_when,
-    ac3_a_heartbeat_keeps_the_lease_and_a_claim_of_ones_own_renews_it,
-    ac5_ac6_what_expired_is_taken_by_the_next_and_the_late_one_is_told,
-    ac6_an_expired_lease_is_free_and_its_holder_is_told_so,
-    a_heartbeat_with_somebody_elses_fence_is_refused,
-    ac7_a_release_frees_it_and_is_safe_to_repeat,
+    ac1_one_of_many_concurrent_claims_is_granted,
+    ac2_every_reader_sees_the_holder_and_the_start,
+    ac3_a_heartbeat_and_the_holders_own_claim_renew_the_lease,
+    ac5_ac6_an_expired_lease_is_claimable_and_its_late_holder_is_refused,
+    ac6_a_late_heartbeat_on_a_free_lease_is_refused_as_expired,
+    a_heartbeat_with_another_holders_fence_is_refused,
+    ac7_a_release_frees_the_lease_and_is_safe_to_repeat,
     a_release_as_of_an_older_claim_frees_nothing,
-    an_override_takes_it_with_a_reason_and_is_audited,
+    an_override_takes_the_lease_with_a_reason_and_is_audited,
     an_override_without_a_reason_or_the_permission_changes_nothing,
-    a_history_tells_who_held_it_and_how_it_ended,
-    a_list_shows_what_is_locked_page_by_page,
-    ac8_whoever_may_not_is_refused_before_the_body_is_read,
+    a_lease_history_has_the_holders_and_the_endings,
+    held_leases_are_listed_page_by_page,
+    ac8_a_caller_without_permission_is_refused_before_the_body_is_read,
     the_leases_of_tasks_need_the_permission_of_tasks,
-    a_token_for_some_resources_is_for_no_others,
-    a_machine_names_its_instance_to_hold_something_and_need_not_to_keep_it,
-    names_may_hold_anything_but_control_characters,
+    a_token_for_some_resources_cannot_claim_others,
+    a_machine_needs_an_instance_to_claim_but_not_to_renew,
+    names_may_contain_anything_but_control_characters,
     bad_input_is_refused_with_the_field_named,
 ];
 
-/// The body of a claim that succeeds.
+/// Claims a lease, asserts success and returns the body.
 pub(crate) async fn claimed(client: &Client, resource: &str, body: Value) -> Value {
     client.post(&format!("/v1/leases/{resource}/claim"), body).await.expect(200)
 }
@@ -39,8 +39,8 @@ async fn beat(client: &Client, resource: &str, fence: &Value) -> Answer {
     client.post(&format!("/v1/leases/{resource}/heartbeat"), json!({ "fence": fence })).await
 }
 
-/// Waits until everything that was claimed before for at most 200 ms has expired: through the API, by waiting for a
-/// lease that was claimed after it for a little longer.
+/// Waits until every lease claimed before for at most 200 ms has expired, by waiting for a lease that was claimed
+/// after them for a little longer.
 pub(crate) async fn until_expired(world: &World) {
     let (leo, eva) = (world.client("leo").await, world.client("eva").await);
     claimed(&leo, "clock", json!({ "ttl_ms": 250 })).await;
@@ -71,10 +71,10 @@ async fn ac1_a_claim_is_refused_while_another_holds(world: World) {
     assert_eq!((&refused["locked_at"], &refused["expires_at"]), (&held["locked_at"], &held["expires_at"]));
     assert_eq!((&refused["lease"]["fence"], &refused["lease"]["mine"]), (&held["fence"], &json!(false)));
     assert!(refused["detail"].as_str().unwrap().contains("Ana Pérez"), "{refused}");
-    assert_eq!(leo.get("/v1/leases/caja%3A3").await.expect(200)["holder"]["id"], "ana", "nothing changed");
+    assert_eq!(leo.get("/v1/leases/caja%3A3").await.expect(200)["holder"]["id"], "ana", "the holder is unchanged");
 }
 
-/// How many of sixteen processes at two instances get the lease that each asks for.
+/// Returns how many of sixteen concurrent callers at two instances get the lease that each claims.
 async fn winners(world: &World, resource: impl Fn(usize) -> String) -> usize {
     let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
     let other = world.second();
@@ -97,12 +97,16 @@ async fn winners(world: &World, resource: impl Fn(usize) -> String) -> usize {
     won
 }
 
-async fn ac1_of_many_who_claim_at_once_one_gets_it(world: World) {
+async fn ac1_one_of_many_concurrent_claims_is_granted(world: World) {
     assert_eq!(winners(&world, |_| "caja".to_owned()).await, 1);
-    assert_eq!(winners(&world, |call| format!("caja:{call}")).await, 16, "where nobody is in the way, all do");
+    assert_eq!(
+        winners(&world, |call| format!("caja:{call}")).await,
+        16,
+        "all claims of different resources are granted"
+    );
 }
 
-async fn ac2_everybody_sees_who_holds_it_and_since_when(world: World) {
+async fn ac2_every_reader_sees_the_holder_and_the_start(world: World) {
     let (ana, vera) = (world.client("ana").await, world.client("vera").await);
     let held = claimed(&ana, "caja", json!({ "ttl_ms": 60_000 })).await;
     let seen = vera.get("/v1/leases/caja").await.expect(200);
@@ -110,13 +114,13 @@ async fn ac2_everybody_sees_who_holds_it_and_since_when(world: World) {
     for member in ["fence", "claim", "locked_at", "heartbeat_at", "expires_at"] {
         assert_eq!(seen[member], held[member], "{member}");
     }
-    assert_eq!(seen["mine"], false, "a viewer's page must not take it for its own");
+    assert_eq!(seen["mine"], false, "`mine` is false for a viewer");
     let left = seen["expires_in_ms"].as_i64().unwrap();
     assert!((1..=60_000).contains(&left), "{left}");
     assert!(seen["server_time"].as_str().unwrap() < seen["expires_at"].as_str().unwrap(), "{seen}");
 }
 
-async fn ac3_a_heartbeat_keeps_the_lease_and_a_claim_of_ones_own_renews_it(world: World) {
+async fn ac3_a_heartbeat_and_the_holders_own_claim_renew_the_lease(world: World) {
     let ana = world.client("ana").await;
     let held = claimed(&ana, "caja", json!({ "ttl_ms": 20_000 })).await;
     let beaten =
@@ -127,12 +131,16 @@ async fn ac3_a_heartbeat_keeps_the_lease_and_a_claim_of_ones_own_renews_it(world
     );
     assert!(beaten.get("reason").is_none() && beaten["expires_at"].as_str() >= held["expires_at"].as_str(), "{beaten}");
     let again = claimed(&ana, "caja", json!({ "ttl_ms": 50_000 })).await;
-    assert_eq!((&again["fence"], &again["locked_at"]), (&held["fence"], &held["locked_at"]), "no new ownership");
+    assert_eq!(
+        (&again["fence"], &again["locked_at"]),
+        (&held["fence"], &held["locked_at"]),
+        "the ownership is the same"
+    );
     assert_eq!((held["claim"].as_i64(), again["claim"].as_i64()), (Some(1), Some(2)));
     assert!(again["expires_in_ms"].as_i64() > Some(20_000), "{again}");
 }
 
-async fn ac5_ac6_what_expired_is_taken_by_the_next_and_the_late_one_is_told(world: World) {
+async fn ac5_ac6_an_expired_lease_is_claimable_and_its_late_holder_is_refused(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let hers = claimed(&ana, "caja", json!({ "ttl_ms": 200 })).await;
     let his = claimed(&leo, "caja", json!({ "wait_ms": 10_000 })).await;
@@ -154,10 +162,10 @@ async fn ac5_ac6_what_expired_is_taken_by_the_next_and_the_late_one_is_told(worl
     let english = english.json(&json!({ "fence": hers["fence"] })).send().await.unwrap();
     let english = crate::world::answer(english).await.problem(409, "lease_lost");
     assert!(english["detail"].as_str().unwrap().contains("stopped renewing it; Leo Díaz has it now"), "{english}");
-    assert_eq!(leo.get("/v1/leases/caja").await.expect(200)["fence"], his["fence"], "and leo keeps it");
+    assert_eq!(leo.get("/v1/leases/caja").await.expect(200)["fence"], his["fence"], "leo keeps the lease");
 }
 
-async fn ac6_an_expired_lease_is_free_and_its_holder_is_told_so(world: World) {
+async fn ac6_a_late_heartbeat_on_a_free_lease_is_refused_as_expired(world: World) {
     let ana = world.client("ana").await;
     let held = claimed(&ana, "caja", json!({ "ttl_ms": 100 })).await;
     until_expired(&world).await;
@@ -171,20 +179,24 @@ async fn ac6_an_expired_lease_is_free_and_its_holder_is_told_so(world: World) {
     let again = claimed(&ana, "caja", json!({})).await;
     assert!(again["fence"].as_i64() > held["fence"].as_i64());
     let lost = beat(&ana, "caja", &held["fence"]).await.problem(409, "lease_lost");
-    assert_eq!((&lost["reason"], &lost["lease"]["mine"]), (&json!("expired"), &json!(true)), "her own newer one");
+    assert_eq!(
+        (&lost["reason"], &lost["lease"]["mine"]),
+        (&json!("expired"), &json!(true)),
+        "ana holds a newer lease herself"
+    );
 }
 
-async fn a_heartbeat_with_somebody_elses_fence_is_refused(world: World) {
+async fn a_heartbeat_with_another_holders_fence_is_refused(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let held = claimed(&ana, "caja", json!({})).await;
     let lost = beat(&leo, "caja", &held["fence"]).await.problem(409, "lease_lost");
-    assert_eq!((&lost["reason"], &lost["cause"]), (&json!("taken"), &Value::Null), "it never was his");
+    assert_eq!((&lost["reason"], &lost["cause"]), (&json!("taken"), &Value::Null), "the fence never belonged to leo");
     leo.post("/v1/leases/caja/release", json!({ "fence": held["fence"] })).await.problem(409, "lease_lost");
     beat(&leo, "never-seen", &json!(1)).await.problem(409, "lease_lost");
     assert_eq!(beat(&ana, "caja", &held["fence"]).await.expect(200)["renewed"], true);
 }
 
-async fn ac7_a_release_frees_it_and_is_safe_to_repeat(world: World) {
+async fn ac7_a_release_frees_the_lease_and_is_safe_to_repeat(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let held = claimed(&ana, "caja", json!({})).await;
     let release = json!({ "fence": held["fence"], "claim": held["claim"] });
@@ -215,26 +227,26 @@ async fn a_release_as_of_an_older_claim_frees_nothing(world: World) {
     assert_eq!(ana.post("/v1/leases/caja/release", body).await.expect(200)["released"], true);
 }
 
-async fn an_override_takes_it_with_a_reason_and_is_audited(world: World) {
+async fn an_override_takes_the_lease_with_a_reason_and_is_audited(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let hers = claimed(&ana, "caja", json!({})).await;
     let taken = eva.post("/v1/leases/caja/force-claim", json!({ "reason": "se fue a casa" })).await.expect(200);
     assert_eq!((&taken["holder"]["id"], &taken["mine"]), (&json!("eva"), &json!(true)));
     assert!(taken["fence"].as_i64() > hers["fence"].as_i64());
     let lost = beat(&ana, "caja", &hers["fence"]).await.problem(409, "lease_lost");
-    let told = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
-    assert_eq!(told, ["forced", "override", "eva", "se fue a casa"]);
+    let shown = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
+    assert_eq!(shown, ["forced", "override", "eva", "se fue a casa"]);
     assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz intervino: se fue a casa"), "{lost}");
     let freed = eva.post("/v1/leases/caja/force-release", json!({ "reason": "listo" })).await.expect(200);
     assert_eq!((&freed["state"], &freed["holder"]), (&json!("free"), &Value::Null));
     eva.post("/v1/leases/caja/force-release", json!({ "reason": "otra vez" })).await.expect(200);
     let entries = world.turno.audit(AuditQuery { resource: Some("caja".into()), limit: 10, ..AuditQuery::default() });
-    let mut told: Vec<_> =
+    let mut entries: Vec<_> =
         entries.await.unwrap().into_iter().map(|entry| (entry.n, entry.action, entry.detail)).collect();
-    told.sort();
-    let actions: Vec<&str> = told.iter().map(|(_, action, _)| action.as_str()).collect();
+    entries.sort();
+    let actions: Vec<&str> = entries.iter().map(|(_, action, _)| action.as_str()).collect();
     assert_eq!(actions, ["lock_force_claim", "lock_force_release", "lock_force_release"]);
-    let detail: Value = serde_json::from_str(&told[0].2).unwrap();
+    let detail: Value = serde_json::from_str(&entries[0].2).unwrap();
     assert_eq!((&detail["reason"], &detail["holder_before"]), (&json!("se fue a casa"), &json!("ana")));
 }
 
@@ -256,7 +268,7 @@ async fn an_override_without_a_reason_or_the_permission_changes_nothing(world: W
     assert_eq!(entries.await.unwrap().len(), 0);
 }
 
-async fn a_history_tells_who_held_it_and_how_it_ended(world: World) {
+async fn a_lease_history_has_the_holders_and_the_endings(world: World) {
     let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
     let hers = claimed(&ana, "caja", json!({ "ttl_ms": 200 })).await;
     let his = claimed(&leo, "caja", json!({ "wait_ms": 10_000 })).await;
@@ -265,7 +277,7 @@ async fn a_history_tells_who_held_it_and_how_it_ended(world: World) {
     eva.post("/v1/leases/caja/force-release", json!({ "reason": "inventario" })).await.expect(200);
     let vera = world.client("vera").await;
     let all = vera.get("/v1/leases/caja/history").await.expect(200);
-    let told: Vec<_> = all["items"]
+    let endings: Vec<_> = all["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -277,7 +289,7 @@ async fn a_history_tells_who_held_it_and_how_it_ended(world: World) {
         })
         .collect();
     assert_eq!(
-        told,
+        endings,
         [
             ["ana", "forced", "override", "eva", "inventario"],
             ["leo", "released", "released", "-", "-"],
@@ -304,7 +316,7 @@ async fn a_history_tells_who_held_it_and_how_it_ended(world: World) {
     vera.get("/v1/leases/caja/history?cursor=zz").await.problem(400, "bad_query");
 }
 
-async fn a_list_shows_what_is_locked_page_by_page(world: World) {
+async fn held_leases_are_listed_page_by_page(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     for (client, resource) in [(&ana, "caja:1"), (&leo, "caja:2"), (&ana, "caja:3"), (&ana, "mesa:1")] {
         claimed(client, resource, json!({})).await;
@@ -337,22 +349,22 @@ async fn a_list_shows_what_is_locked_page_by_page(world: World) {
     }
 }
 
-async fn ac8_whoever_may_not_is_refused_before_the_body_is_read(world: World) {
-    let (nobody, vera) = (world.nobody(), world.client("vera").await);
+async fn ac8_a_caller_without_permission_is_refused_before_the_body_is_read(world: World) {
+    let (anonymous, vera) = (world.anonymous(), world.client("vera").await);
     let nonsense = || json!({ "nonsense": 1 });
     for verb in ["claim", "heartbeat", "release", "request-release", "turn", "force-claim", "force-release"] {
         let path = format!("/v1/leases/caja/{verb}");
-        nobody.post(&path, nonsense()).await.problem(401, "unauthenticated");
+        anonymous.post(&path, nonsense()).await.problem(401, "unauthenticated");
         let refused = vera.post(&path, nonsense()).await.problem(403, "forbidden");
         let permission = if verb.starts_with("force") { "locks.override" } else { "leases.use" };
         assert_eq!(refused["permission"], permission, "{verb}");
     }
     vera.delete("/v1/leases/caja/turn").await.problem(403, "forbidden");
     for path in ["/v1/leases/caja", "/v1/leases", "/v1/leases/caja/history"] {
-        nobody.get(path).await.problem(401, "unauthenticated");
+        anonymous.get(path).await.problem(401, "unauthenticated");
         vera.get(path).await.expect(200);
     }
-    assert_eq!(vera.get("/v1/leases/caja").await.expect(200)["state"], "free", "and nothing happened");
+    assert_eq!(vera.get("/v1/leases/caja").await.expect(200)["state"], "free", "nothing was claimed");
 }
 
 async fn the_leases_of_tasks_need_the_permission_of_tasks(world: World) {
@@ -368,7 +380,7 @@ async fn the_leases_of_tasks_need_the_permission_of_tasks(world: World) {
     tasks.post("/v1/leases/task%3A1/claim", json!({})).await.problem(404, "not_found");
 }
 
-async fn a_token_for_some_resources_is_for_no_others(world: World) {
+async fn a_token_for_some_resources_cannot_claim_others(world: World) {
     let token = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("ana").unwrap() };
     let ana = world.token(token).await;
     claimed(&ana, "caja:1", json!({})).await;
@@ -379,7 +391,7 @@ async fn a_token_for_some_resources_is_for_no_others(world: World) {
     assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
 }
 
-async fn a_machine_names_its_instance_to_hold_something_and_need_not_to_keep_it(world: World) {
+async fn a_machine_needs_an_instance_to_claim_but_not_to_renew(world: World) {
     let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
     for verb in ["claim", "turn"] {
         let refused = bot.post(&format!("/v1/leases/caja/{verb}"), json!({})).await.problem(400, "instance_required");
@@ -389,7 +401,7 @@ async fn a_machine_names_its_instance_to_hold_something_and_need_not_to_keep_it(
     assert_eq!((&held["holder"]["instance"], &held["mine"]), (&json!("one"), &json!(true)));
     let other = bot.post("/v1/leases/caja/claim", json!({ "instance": "two" })).await.problem(409, "lease_held");
     assert_eq!((&other["holder"]["instance"], &other["lease"]["mine"]), (&json!("one"), &json!(false)));
-    assert_eq!(bot.get("/v1/leases/caja").await.expect(200)["mine"], true, "an instance of one's own");
+    assert_eq!(bot.get("/v1/leases/caja").await.expect(200)["mine"], true, "the caller's own instance holds it");
     let foreign = json!({ "fence": held["fence"], "instance": "two" });
     bot.post("/v1/leases/caja/heartbeat", foreign).await.problem(409, "lease_lost");
     assert_eq!(beat(&bot, "caja", &held["fence"]).await.expect(200)["renewed"], true);
@@ -403,7 +415,7 @@ async fn a_machine_names_its_instance_to_hold_something_and_need_not_to_keep_it(
     );
 }
 
-async fn names_may_hold_anything_but_control_characters(world: World) {
+async fn names_may_contain_anything_but_control_characters(world: World) {
     let ana = world.client("ana").await;
     let longest = "ñ".repeat(200);
     for (path, name) in [

@@ -1,4 +1,4 @@
-//! Many leases in one call.
+//! Batches of lease calls.
 
 use crate::cases;
 use crate::lease::claimed;
@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use turno::{NewToken, Permission, Permissions};
 
 cases![
-    a_batch_answers_every_entry_on_its_own,
-    entries_about_one_resource_are_carried_out_as_they_stand,
-    a_batch_asks_for_the_permission_of_each_entry,
-    a_malformed_name_is_a_problem_of_its_entry_alone,
-    a_batch_that_cannot_be_understood_changes_nothing,
+    a_batch_answers_every_entry_separately,
+    entries_about_one_resource_are_carried_out_in_order,
+    a_batch_checks_the_permission_of_each_entry,
+    a_malformed_name_fails_only_its_entry,
+    an_invalid_batch_changes_nothing,
     a_thousand_leases_are_claimed_kept_and_released_at_once,
     an_entry_of_a_batch_may_wait,
-    leases_that_are_called_like_a_batch_can_be_seen_and_used,
+    a_lease_named_like_a_batch_route_can_be_read_and_used,
 ];
 
-async fn a_batch_answers_every_entry_on_its_own(world: World) {
+async fn a_batch_answers_every_entry_separately(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     claimed(&leo, "b", json!({})).await;
     let batch = json!({ "leases": [
@@ -61,12 +61,12 @@ async fn a_batch_answers_every_entry_on_its_own(world: World) {
         let releases = ana.post("/v1/leases/release", batch.clone()).await.expect(200);
         assert_eq!(releases["results"][0]["problem"]["code"], "lease_lost");
         let released = &releases["results"][1]["lease"];
-        let told = [&released["state"], &released["released"], &released["repeated"]];
-        assert_eq!(told, [&json!("free"), &json!(true), &json!(repeated)]);
+        let answered = [&released["state"], &released["released"], &released["repeated"]];
+        assert_eq!(answered, [&json!("free"), &json!(true), &json!(repeated)]);
     }
 }
 
-async fn entries_about_one_resource_are_carried_out_as_they_stand(world: World) {
+async fn entries_about_one_resource_are_carried_out_in_order(world: World) {
     let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
     let batch = json!({ "leases": [
         { "resource": "a", "instance": "one" }, { "resource": "a", "instance": "two" }, { "resource": "a" },
@@ -77,10 +77,10 @@ async fn entries_about_one_resource_are_carried_out_as_they_stand(world: World) 
     assert_eq!(claims["results"][2]["problem"]["code"], "instance_required");
 }
 
-async fn a_batch_asks_for_the_permission_of_each_entry(world: World) {
+async fn a_batch_checks_the_permission_of_each_entry(world: World) {
     let vera = world.client("vera").await;
     for verb in ["claim", "heartbeat", "release"] {
-        world.nobody().post(&format!("/v1/leases/{verb}"), json!({ "x": 1 })).await.problem(401, "unauthenticated");
+        world.anonymous().post(&format!("/v1/leases/{verb}"), json!({ "x": 1 })).await.problem(401, "unauthenticated");
         vera.post(&format!("/v1/leases/{verb}"), json!({ "x": 1 })).await.problem(403, "forbidden");
     }
     let scope = Some(Permissions::from_iter([Permission::LeasesUse]));
@@ -93,7 +93,7 @@ async fn a_batch_asks_for_the_permission_of_each_entry(world: World) {
     assert_eq!(claims["results"][2]["problem"]["permission"], "inventory.manage");
 }
 
-async fn a_malformed_name_is_a_problem_of_its_entry_alone(world: World) {
+async fn a_malformed_name_fails_only_its_entry(world: World) {
     let ana = world.client("ana").await;
     let long = "x".repeat(201);
     for verb in ["claim", "heartbeat", "release"] {
@@ -108,14 +108,14 @@ async fn a_malformed_name_is_a_problem_of_its_entry_alone(world: World) {
         let results = answer["results"].as_array().unwrap();
         let codes: Vec<_> = results.iter().map(|result| result["problem"]["code"].as_str()).collect();
         let wrong = Some("not_found");
-        assert_eq!(codes, [wrong, None, wrong, wrong, Some("bad_field")], "{verb}: as the calls for one lease say");
+        assert_eq!(codes, [wrong, None, wrong, wrong, Some("bad_field")], "{verb}: the same codes as for single calls");
         assert_eq!(results[1]["lease"]["resource"], "a", "{verb}");
         assert_eq!((&results[2]["resource"], &results[4]["problem"]["field"]), (&json!(long), &json!("instance")));
     }
     ana.post("/v1/leases/%01/claim", json!({})).await.problem(404, "not_found");
 }
 
-async fn a_batch_that_cannot_be_understood_changes_nothing(world: World) {
+async fn an_invalid_batch_changes_nothing(world: World) {
     let ana = world.client("ana").await;
     let many: Vec<Value> = (0..1_001).map(|number| json!({ "resource": format!("r{number}"), "fence": 1 })).collect();
     for (verb, body, field) in [
@@ -169,7 +169,7 @@ async fn an_entry_of_a_batch_may_wait(world: World) {
     assert_eq!(holders, ["ana", "ana"]);
 }
 
-async fn leases_that_are_called_like_a_batch_can_be_seen_and_used(world: World) {
+async fn a_lease_named_like_a_batch_route_can_be_read_and_used(world: World) {
     let ana = world.client("ana").await;
     for name in ["claim", "heartbeat", "release"] {
         let held = claimed(&ana, name, json!({})).await;
@@ -179,5 +179,5 @@ async fn leases_that_are_called_like_a_batch_can_be_seen_and_used(world: World) 
         ana.get(&format!("/v1/leases/{name}/history")).await.expect(200);
         ana.post(&format!("/v1/leases/{name}/release"), json!({ "fence": held["fence"] })).await.expect(200);
     }
-    world.nobody().get("/v1/leases/claim").await.problem(401, "unauthenticated");
+    world.anonymous().get("/v1/leases/claim").await.problem(401, "unauthenticated");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 cases![
     locks_are_counted_by_key_over_all_lanes,
-    clearing_cancels_what_waits_and_makes_fences_stale,
+    clearing_over_http_cancels_waiting_items_and_makes_fences_stale,
     nothing_is_cleared_in_production,
 ];
 
@@ -32,10 +32,10 @@ async fn locks_are_counted_by_key_over_all_lanes(world: World) {
     assert!(timestamp.len() == 24 && timestamp.ends_with('Z') && timestamp.starts_with("20"), "{timestamp}");
     let members: Vec<&String> = busy.as_object().unwrap().keys().collect();
     assert_eq!(members.len(), 5, "{members:?}");
-    world.nobody().get("/locks").await.problem(401, "unauthenticated");
+    world.anonymous().get("/locks").await.problem(401, "unauthenticated");
 }
 
-async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
+async fn clearing_over_http_cancels_waiting_items_and_makes_fences_stale(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 })).await;
     made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "bot", json!([{ "id": "m-1", "key": "ana", "payload": 1 }, { "id": "m-2", "key": "ana", "payload": 2 }]))
@@ -44,7 +44,7 @@ async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
     let held = claim(&eva, "bot", "w").await.remove(0);
     let ana = world.client("ana").await;
     assert_eq!(ana.post("/locks/clear", json!({})).await.problem(403, "forbidden")["permission"], "queues.manage");
-    world.nobody().post("/locks/clear", json!({})).await.problem(401, "unauthenticated");
+    world.anonymous().post("/locks/clear", json!({})).await.problem(401, "unauthenticated");
     assert_eq!(eva.post("/locks/clear", json!({ "key": "ana" })).await.problem(400, "bad_field")["field"], "key");
     let cleared = eva.post("/locks/clear", json!({})).await.expect(200);
     assert_eq!(cleared["message"], "Todos los locks y colas han sido limpiados");
@@ -59,14 +59,18 @@ async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
     assert_eq!(audited(&world, "lane_clear").await, [("eva".into(), "bot/ana".into())]);
     let life = async |id: &str| eva.get(&format!("/v1/queues/bot/items/{id}")).await;
     let timeline = life("m-1").await.expect(200)["timeline"].clone();
-    let what: Vec<&str> = timeline.as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
-    assert_eq!(what, ["enqueued", "cleared", "cancelled"], "the attempt that was under way, and who ended it");
+    let kinds: Vec<&str> = timeline.as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["enqueued", "cleared", "cancelled"], "the attempt in process and its end are listed");
     let (attempt, person) = (&timeline[1], &timeline[2]);
     assert_eq!((&attempt["fence"], &attempt["instance"]), (&held["fence"], &json!("w")));
     assert!(attempt["handed_at"].as_str().unwrap() <= attempt["at"].as_str().unwrap(), "{attempt}");
     assert_eq!((&person["user"], &person["reason"]), (&json!("eva"), &json!("lane_clear")));
     let waited = life("m-2").await.expect(200)["timeline"].clone();
-    assert_eq!((waited.as_array().unwrap().len(), &waited[1]["user"]), (2, &json!("eva")), "it was in nobody's hands");
+    assert_eq!(
+        (waited.as_array().unwrap().len(), &waited[1]["user"]),
+        (2, &json!("eva")),
+        "a waiting item has no attempt"
+    );
     let english = eva.request(Method::POST, "/locks/clear").header("accept-language", "en");
     let english = answer(english.send().await.unwrap()).await.expect(200);
     assert_eq!(english["message"], "All locks and queues have been cleared");
@@ -77,8 +81,10 @@ async fn nothing_is_cleared_in_production(world: World) {
     add(&eva, "bot", json!({ "key": "ana", "payload": 1 })).await;
     let production = match Running::in_production(&world.url) {
         Ok(production) => production,
-        // The cluster of the tests does not wait for its disk, and production must not start on such a one (R4).
-        Err(said) => return assert!(said.contains("fsync = off") && world.url.starts_with("postgres:"), "{said}"),
+        // The tests' cluster runs with fsync off, and production must refuse such a database (R4).
+        Err(stderr) => {
+            return assert!(stderr.contains("fsync = off") && world.url.starts_with("postgres:"), "{stderr}");
+        }
     };
     let there = eva.at(&production);
     there.post("/locks/clear", json!({})).await.problem(403, "development_only");

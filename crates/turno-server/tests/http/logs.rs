@@ -1,4 +1,4 @@
-//! What the program says on stderr: the life of a lock and of a queue, and never a secret.
+//! The log on stderr: the life of a lock and of a queue, and never a secret.
 
 use crate::cases;
 use crate::world::{Client, Running, World};
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use turno::{Draft, Kind, NewToken, Options, Policy, Turno};
 
 cases![
-    a_locks_life_can_be_followed_in_the_log,
-    a_lease_that_expires_is_logged_without_anybody_asking,
-    a_queues_life_can_be_followed_in_the_log,
-    the_one_that_failed_of_a_group_is_named_in_the_log,
-    what_finds_no_room_at_info_is_summed_up,
-    locks_of_people_are_logged_beside_a_busy_queue,
+    the_log_has_every_step_of_a_lock,
+    an_expired_lease_is_logged_without_a_request,
+    the_log_has_every_step_of_a_queue_item,
+    the_log_names_the_failed_item_of_a_group,
+    log_lines_beyond_the_info_limit_are_summed_up,
+    locks_of_people_are_never_dropped_from_the_log,
     equal_refusals_of_a_caller_are_counted_in_the_log_and_none_is_lost,
     a_refused_password_is_logged_with_its_user_and_its_source,
-    neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level,
+    the_log_never_contains_secrets_payloads_or_messages,
     a_request_is_one_line_at_debug_with_its_route_and_its_user,
 ];
 
-/// A second instance on the same database whose stderr is read.
+/// Starts a second instance on the same database and keeps its log.
 fn listening(world: &World, filter: &str) -> Running {
     Running::with_log(&world.url, &[("TURNO_LOG_LEVEL", filter), ("TURNO_LOG_FORMAT", "json")])
 }
@@ -28,16 +28,16 @@ async fn client(world: &World, server: &Running, user: &str) -> Client {
     world.client(user).await.at(server)
 }
 
-/// Only the server whose stderr is read announces: whichever instance ends a lease logs that.
+/// Starts the server whose log is read as the only announcer, because the instance that ends a lease logs it.
 async fn listening_alone(world: &mut World, filter: &str) -> Running {
     world.server.kill();
-    // Before anything is opened: waiting for the server stops this thread, and with it what an engine does in it.
+    // Before any engine is opened: waiting for the server blocks this thread and the engine's tasks on it.
     let server = listening(world, filter);
     world.turno = Turno::open_with(&world.url, Options { sweep: false, ..Options::default() }).await.unwrap();
     server
 }
 
-async fn a_lease_that_expires_is_logged_without_anybody_asking(mut world: World) {
+async fn an_expired_lease_is_logged_without_a_request(mut world: World) {
     let mut server = listening_alone(&mut world, "info").await;
     let ana = client(&world, &server, "ana").await;
     let lease = ana.post("/v1/leases/caja:1/claim", json!({ "ttl_ms": 200 })).await.expect(200);
@@ -46,12 +46,12 @@ async fn a_lease_that_expires_is_logged_without_anybody_asking(mut world: World)
     assert_eq!((&expired["fence"], &expired["why"]), (&lease["fence"], &json!("no_heartbeat")));
 }
 
-async fn a_locks_life_can_be_followed_in_the_log(mut world: World) {
+async fn the_log_has_every_step_of_a_lock(mut world: World) {
     let mut server = listening_alone(&mut world, "info").await;
     let (ana, leo) = (client(&world, &server, "ana").await, client(&world, &server, "leo").await);
     let lease = ana.post("/v1/leases/caja:1/claim", json!({ "ttl_ms": 200 })).await.expect(200);
     leo.post("/v1/leases/caja:1/claim", json!({})).await.problem(409, "lease_held");
-    // Waits until Ana's time is over.
+    // Waits until Ana's lease expires.
     leo.post("/v1/leases/caja:1/claim", json!({ "wait_ms": 20_000 })).await.expect(200);
     ana.post("/v1/leases/caja:1/heartbeat", json!({ "fence": lease["fence"] })).await.problem(409, "lease_lost");
 
@@ -67,7 +67,7 @@ async fn a_locks_life_can_be_followed_in_the_log(mut world: World) {
     assert_eq!((&late["by"], &late["why"], &late["level"]), (&json!("ana"), &json!("no_heartbeat"), &json!("INFO")));
 }
 
-async fn a_queues_life_can_be_followed_in_the_log(world: World) {
+async fn the_log_has_every_step_of_a_queue_item(world: World) {
     let mut server = listening(&world, "info");
     let eva = client(&world, &server, "eva").await;
     eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
@@ -78,7 +78,7 @@ async fn a_queues_life_can_be_followed_in_the_log(world: World) {
         assert_eq!((&queued["outcome"], &queued["waiting"]), (&json!("queued"), &json!(waiting)));
     }
     eva.post("/v1/queues/bot/items", json!({ "id": "m1", "key": "u1", "payload": "hola" })).await.expect(201);
-    assert_eq!(server.log_line("duplicate item")["outcome"], "duplicate", "what was not queued is not said to be");
+    assert_eq!(server.log_line("duplicate item")["outcome"], "duplicate", "a duplicate is not logged as queued");
     let claimed = eva.post("/v1/queues/bot/claim", json!({ "instance": "w1" })).await.expect(200);
     let delivery = &claimed["deliveries"][0];
     let locked = server.log_line("key locked");
@@ -99,7 +99,7 @@ async fn a_queues_life_can_be_followed_in_the_log(world: World) {
     assert_eq!((&cleared["queue"], &cleared["by"], &cleared["items"]), (&json!("bot"), &json!("eva"), &json!(1)));
 }
 
-async fn the_one_that_failed_of_a_group_is_named_in_the_log(world: World) {
+async fn the_log_names_the_failed_item_of_a_group(world: World) {
     let mut server = listening(&world, "info");
     let eva = client(&world, &server, "eva").await;
     eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
@@ -111,19 +111,19 @@ async fn the_one_that_failed_of_a_group_is_named_in_the_log(world: World) {
     eva.post("/v1/queues/bot/fail", json!({ "deliveries": [fail] })).await.expect(200);
     let settled = server.log_line("delivery settled");
     assert_eq!((&settled["item"], &settled["outcome"]), (&json!("m2"), &json!("exhausted")));
-    assert_eq!(settled["items"], 3, "of so many");
+    assert_eq!(settled["items"], 3, "the line has the size of the group");
     let figures = eva.get("/metrics").await.text;
     assert!(figures.contains(r#"turno_items_total{queue="bot",outcome="exhausted"} 1"#), "{figures}");
 }
 
-/// Enqueues so many items at once.
+/// Enqueues `items` items in one call.
 async fn burst(client: &Client, items: usize) {
     client.send(Method::PUT, "/v1/queues/busy", json!({ "kind": "inbox" })).await.expect(200);
     let items: Vec<Value> = (0..items).map(|n| json!({ "id": format!("i{n}"), "payload": n })).collect();
     client.post("/v1/queues/busy/items", json!(items)).await.expect(201);
 }
 
-async fn what_finds_no_room_at_info_is_summed_up(world: World) {
+async fn log_lines_beyond_the_info_limit_are_summed_up(world: World) {
     let mut server = listening(&world, "info");
     let eva = client(&world, &server, "eva").await;
     burst(&eva, 60).await;
@@ -139,11 +139,11 @@ async fn what_finds_no_room_at_info_is_summed_up(world: World) {
     assert!(left_out >= 1 && written + left_out <= 60, "{written} and {left_out}");
 }
 
-async fn locks_of_people_are_logged_beside_a_busy_queue(world: World) {
+async fn locks_of_people_are_never_dropped_from_the_log(world: World) {
     let mut server = listening(&world, "info");
     let (ana, eva) = (client(&world, &server, "ana").await, client(&world, &server, "eva").await);
     for round in 0..10 {
-        // More than fits into a second at info.
+        // More lines than the limit per second at info.
         burst(&eva, 100).await;
         for n in 0..4 {
             let path = format!("/v1/leases/caja:{round}-{n}");
@@ -196,17 +196,17 @@ async fn a_refused_password_is_logged_with_its_user_and_its_source(world: World)
         let wrong = json!({ "user": user, "password": "not-the-password" });
         stranger.post("/sign-in", wrong).await.problem(401, "wrong_password");
         let line = server.log_line("sign-in failed");
-        let shown = (&line["user"], &line["source"], &line["level"]);
-        assert_eq!(shown, (&json!(logged), &json!("127.0.0.1"), &json!("WARN")));
+        let fields = (&line["user"], &line["source"], &line["level"]);
+        assert_eq!(fields, (&json!(logged), &json!("127.0.0.1"), &json!("WARN")));
     }
 }
 
-async fn neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level(world: World) {
+async fn the_log_never_contains_secrets_payloads_or_messages(world: World) {
     let mut server = listening(&world, "trace");
     let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
     let eva = Client::new(&server.base, Some(secret.clone()));
     let (payload, password, message) = ("p4yl0ad-in-clear", "p4ssw0rd-in-clear", "m3ssage-in-clear");
-    // Some of these calls are refused; what they carry is nobody's to log either way.
+    // Some of these calls are refused. Their content must not be logged either way.
     eva.post("/v1/leases/caja:2/claim", json!({ "ttl_ms": 60_000 })).await.expect(200);
     eva.post("/v1/leases/caja:2/request-release", json!({ "message": message })).await;
     eva.post("/v1/leases/caja:2/force-release", json!({ "reason": message })).await;
@@ -228,7 +228,7 @@ async fn neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_leve
     wrong.get("/v1/leases/caja:2").await.problem(401, "unauthenticated");
     eva.post("/v1/leases/caja:4/claim", json!({})).await.expect(200);
 
-    // Everything up to the last call's line was written by then.
+    // The log is complete up to the line of the last call.
     let mut log = String::new();
     loop {
         let line = server.next_log_line();
@@ -237,7 +237,7 @@ async fn neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_leve
             break;
         }
     }
-    assert!(log.contains("caja:2") && log.contains("\"DEBUG\""), "the log was on");
+    assert!(log.contains("caja:2") && log.contains("\"DEBUG\""), "the log is at debug");
     for hidden in [&secret[..], payload, password, message] {
         assert!(!log.contains(hidden), "{hidden} is in the log");
     }
@@ -251,5 +251,5 @@ async fn a_request_is_one_line_at_debug_with_its_route_and_its_user(world: World
     assert_eq!((&line["method"], &line["route"]), (&json!("GET"), &json!("/v1/leases/{resource}")));
     assert_eq!((&line["status"], &line["user"], &line["level"]), (&json!(200), &json!("ana"), &json!("DEBUG")));
     assert!(line["request_id"].is_string() && line["ms"].is_number(), "{line}");
-    assert!(!line.to_string().contains("caja:9"), "the path is not the route: {line}");
+    assert!(!line.to_string().contains("caja:9"), "the line has the route and not the path: {line}");
 }

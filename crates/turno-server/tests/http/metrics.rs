@@ -1,4 +1,4 @@
-//! Figures: who may read them, what they count, and that the documents name exactly those that exist.
+//! Metrics: access to them, what they count, and that the documents name exactly the metrics that exist.
 
 use crate::cases;
 use crate::world::{Client, Running, World};
@@ -9,13 +9,13 @@ use turno::core::time::Span;
 use turno::{Draft, Kind, Options, Policy, Turno};
 
 cases![
-    figures_need_a_token_or_their_own_listener,
+    metrics_need_a_token_or_their_own_listener,
     claims_refusals_and_rejected_requests_are_counted,
-    the_documented_figures_are_the_served_ones,
-    what_nobody_serves_makes_no_series_of_its_own,
+    the_documented_metrics_are_the_served_ones,
+    unknown_routes_create_no_metric_series,
 ];
 
-/// The value of a series; nothing if there is none.
+/// Returns the value of a series, or `None`.
 fn value(figures: &str, series: &str) -> Option<f64> {
     let line = figures.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map(|number| number.parse().unwrap())
@@ -28,8 +28,8 @@ async fn scraped(client: &Client) -> String {
     answer.text
 }
 
-async fn figures_need_a_token_or_their_own_listener(world: World) {
-    world.nobody().get("/metrics").await.problem(401, "unauthenticated");
+async fn metrics_need_a_token_or_their_own_listener(world: World) {
+    world.anonymous().get("/metrics").await.problem(401, "unauthenticated");
     assert!(scraped(&world.client("vera").await).await.contains("turno_build_info"));
 
     let mut own =
@@ -42,7 +42,7 @@ async fn figures_need_a_token_or_their_own_listener(world: World) {
     };
     let scraper = Client::new(&line, None);
     assert!(scraped(&scraper).await.contains("turno_database_up 1"));
-    assert_eq!(scraper.get("/v1/leases/caja:1").await.status.as_u16(), 404, "it serves nothing else");
+    assert_eq!(scraper.get("/v1/leases/caja:1").await.status.as_u16(), 404, "the listener serves only metrics");
 }
 
 async fn claims_refusals_and_rejected_requests_are_counted(world: World) {
@@ -63,12 +63,12 @@ async fn claims_refusals_and_rejected_requests_are_counted(world: World) {
         (r#"turno_groups_total{kind="lease",outcome="committed"}"#, 2.0),
     ] {
         let found = value(&figures, series);
-        // A heartbeat that is read and must be written is decided again; groups may come together.
+        // A heartbeat may be decided twice, and groups may be merged, so the count is a lower bound.
         assert!(found.is_some_and(|found| found >= expected), "{series}: {found:?} in\n{figures}");
     }
 }
 
-async fn what_nobody_serves_makes_no_series_of_its_own(world: World) {
+async fn unknown_routes_create_no_metric_series(world: World) {
     let ana = world.client("ana").await;
     for n in 0..5 {
         ana.get(&format!("/nowhere/{n}")).await.problem(404, "not_found");
@@ -84,16 +84,16 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// Everything that begins with `turno_` in a text, up to what cannot be part of a name.
+/// Returns every metric name (`turno_…`) in a text.
 fn names(text: &str) -> BTreeSet<String> {
     let begins = text.match_indices("turno_").map(|(at, _)| &text[at..]);
     let name = |rest: &str| rest.chars().take_while(|one| one.is_ascii_lowercase() || *one == '_').collect::<String>();
     begins.map(name).collect()
 }
 
-async fn the_documented_figures_are_the_served_ones(mut world: World) {
+async fn the_documented_metrics_are_the_served_ones(mut world: World) {
     let ana = world.client("ana").await;
-    // The server alone looks for hand-outs that expired, so that it has something to count about items.
+    // Only the server sweeps, so that it has item counts to show.
     world.turno = Turno::open_with(&world.url, Options { sweep: false, ..Options::default() }).await.unwrap();
     let policy = Policy { lock_timeout: Span(100), ..Policy::of(Kind::Inbox) };
     let queue = world.turno.put_queue("mails", policy).await.unwrap();
@@ -101,7 +101,7 @@ async fn the_documented_figures_are_the_served_ones(mut world: World) {
     assert_eq!(queue.claim("w1", 1, Span::ZERO).await.unwrap().len(), 1);
     ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
     ana.get("/v1/leases/caja:1/none").await;
-    // Nobody listens there.
+    // No server listens on that port.
     let push = json!({ "kind": "inbox", "push": { "url": "http://127.0.0.1:9/" } });
     world.client("eva").await.send(Method::PUT, "/v1/queues/pushed", push).await.expect(200);
     ana.post("/v1/queues/pushed/items", json!({ "payload": "hola" })).await.expect(201);
@@ -118,23 +118,23 @@ async fn the_documented_figures_are_the_served_ones(mut world: World) {
     let table = document("observability.md");
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `turno_")?.split('`').next());
     let mut documented: BTreeSet<String> = rows.map(|name| format!("turno_{name}")).collect();
-    assert!(documented.len() > 10, "the table was found");
+    assert!(documented.len() > 10, "the table of metrics was found");
     if !figures.contains("turno_database_bytes") {
-        assert!(documented.remove("turno_database_bytes"), "only SQLite has files of its own");
+        assert!(documented.remove("turno_database_bytes"), "only SQLite reports its file size");
     }
     assert_eq!(served, documented);
 
     let dashboard: Value = serde_json::from_str(&document("grafana-dashboard.json")).unwrap();
     assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() > 10));
     documented.insert("turno_database_bytes".to_owned());
-    let shown = names(&dashboard.to_string());
+    let used = names(&dashboard.to_string());
     let base = |name: &str| {
         let suffix = ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
         suffix.unwrap_or(name).to_owned()
     };
-    let unknown: Vec<&String> = shown.iter().filter(|name| !documented.contains(&base(name))).collect();
+    let unknown: Vec<&String> = used.iter().filter(|name| !documented.contains(&base(name))).collect();
     assert!(unknown.is_empty(), "the dashboard asks for {unknown:?}");
     let missing: Vec<&String> =
-        documented.iter().filter(|name| !shown.iter().any(|shown| base(shown) == **name)).collect();
+        documented.iter().filter(|name| !used.iter().any(|used| base(used) == **name)).collect();
     assert!(missing.is_empty(), "the dashboard does not show {missing:?}");
 }

@@ -1,4 +1,4 @@
-//! People, tokens, and sessions of other applications' users.
+//! People, tokens, and sessions for users of other applications.
 
 use crate::cases;
 use crate::world::{Client, World};
@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use turno::{NewToken, Permission};
 
 cases![
-    everybody_is_told_who_they_are,
+    me_returns_the_caller,
     people_are_added_changed_and_removed,
     people_are_listed_page_by_page,
     the_last_administrator_stays,
-    what_cannot_be_a_person_is_refused_with_its_field,
-    a_token_is_shown_once_and_dead_from_the_next_request,
-    without_users_manage_only_ones_own_tokens_are_seen_and_made,
-    a_narrow_token_makes_no_wider_one,
+    an_invalid_person_is_refused_with_the_field_named,
+    a_token_is_shown_once_and_refused_from_the_request_after_its_revocation,
+    without_users_manage_a_caller_sees_and_creates_only_its_own_tokens,
+    a_restricted_token_cannot_create_one_with_more_rights,
     a_revocation_works_on_every_instance,
-    a_backend_hands_its_page_a_session,
-    a_session_may_no_more_than_it_was_given,
+    a_backend_mints_a_session_for_its_page,
+    a_session_has_only_the_rights_it_was_minted_with,
     a_person_changes_their_own_password_with_the_current_one,
-    a_repeated_creation_makes_nothing_and_shows_no_secret_twice,
+    a_repeated_creation_creates_nothing_and_shows_no_secret_twice,
 ];
 
-async fn everybody_is_told_who_they_are(world: World) {
+async fn me_returns_the_caller(world: World) {
     let me = world.client("ana").await.get("/v1/me").await.expect(200);
     assert_eq!((&me["id"], &me["name"], &me["role"]), (&json!("ana"), &json!("Ana Pérez"), &json!("editor")));
     assert_eq!((&me["machine"], &me["via"]), (&json!(false), &json!(null)));
@@ -31,7 +31,7 @@ async fn everybody_is_told_who_they_are(world: World) {
     let machine = NewToken { machine: true, scope, ..NewToken::of("ana").unwrap() };
     let me = world.token(machine).await.get("/v1/me").await.expect(200);
     assert_eq!((&me["machine"], &me["permissions"]), (&json!(true), &json!(["queues.consume"])));
-    world.nobody().get("/v1/me").await.problem(401, "unauthenticated");
+    world.anonymous().get("/v1/me").await.problem(401, "unauthenticated");
     let stranger = Client::new(&world.server.base, Some(format!("turno_{}", "0".repeat(64))));
     stranger.get("/v1/me").await.problem(401, "unauthenticated");
 }
@@ -53,7 +53,7 @@ async fn people_are_added_changed_and_removed(world: World) {
     let out = eva.send(Method::PATCH, path, json!({ "disabled": true })).await.expect(200);
     assert_eq!(out["disabled"], true);
     tomas.get("/v1/me").await.problem(401, "unauthenticated");
-    assert_eq!(eva.get("/v1/leases/caja:4").await.expect(200)["state"], "free", "what they held is free");
+    assert_eq!(eva.get("/v1/leases/caja:4").await.expect(200)["state"], "free", "the removed person's lease is free");
     eva.delete(path).await.expect(204);
     eva.get(path).await.problem(404, "not_found");
     eva.delete(path).await.problem(404, "not_found");
@@ -85,7 +85,7 @@ async fn the_last_administrator_stays(world: World) {
     eva.get("/v1/me").await.expect(200);
 }
 
-async fn what_cannot_be_a_person_is_refused_with_its_field(world: World) {
+async fn an_invalid_person_is_refused_with_the_field_named(world: World) {
     let eva = world.client("eva").await;
     for (body, code, field) in [
         (json!({ "role": "viewer" }), "bad_field", "id"),
@@ -104,7 +104,7 @@ async fn what_cannot_be_a_person_is_refused_with_its_field(world: World) {
     eva.get("/v1/users/x").await.problem(404, "not_found");
 }
 
-async fn a_token_is_shown_once_and_dead_from_the_next_request(world: World) {
+async fn a_token_is_shown_once_and_refused_from_the_request_after_its_revocation(world: World) {
     let eva = world.client("eva").await;
     let wish = json!({
         "user": "ana", "machine": true, "permissions": ["leases.use"], "resources": ["caja:"], "expires_in_s": 60
@@ -130,7 +130,7 @@ async fn a_token_is_shown_once_and_dead_from_the_next_request(world: World) {
     eva.delete("/v1/tokens/%00").await.problem(404, "not_found");
 }
 
-async fn without_users_manage_only_ones_own_tokens_are_seen_and_made(world: World) {
+async fn without_users_manage_a_caller_sees_and_creates_only_its_own_tokens(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let own = ana.post("/v1/tokens", json!({})).await.expect(201);
     assert_eq!(own["user"], "ana");
@@ -145,7 +145,7 @@ async fn without_users_manage_only_ones_own_tokens_are_seen_and_made(world: Worl
     ana.delete(&path).await.expect(204);
 }
 
-async fn a_narrow_token_makes_no_wider_one(world: World) {
+async fn a_restricted_token_cannot_create_one_with_more_rights(world: World) {
     let scope = Some([Permission::LeasesUse].into_iter().collect());
     let narrow = world.token(NewToken { scope, ..NewToken::of("ana").unwrap() }).await;
     narrow.post("/v1/tokens", json!({})).await.problem(403, "more_than_held");
@@ -171,7 +171,7 @@ async fn a_revocation_works_on_every_instance(world: World) {
     leo.get("/v1/leases/caja:2").await.problem(401, "unauthenticated");
 }
 
-async fn a_backend_hands_its_page_a_session(world: World) {
+async fn a_backend_mints_a_session_for_its_page(world: World) {
     let eva = world.client("eva").await;
     let wish = json!({ "user": { "id": "laravel-31", "name": "Paco Gil" }, "resources": ["task:", "caja:"] });
     let made = eva.post("/v1/sessions", wish).await.expect(201);
@@ -189,7 +189,7 @@ async fn a_backend_hands_its_page_a_session(world: World) {
         (&entries["items"][0]["actor"], &entries["items"][0]["resource"]),
         (&json!("eva"), &json!("laravel-31"))
     );
-    // It lives no longer than the one that made it.
+    // A session lives no longer than the token that minted it.
     let maker = eva.post("/v1/tokens", json!({})).await.expect(201);
     let backend = Client::new(&world.server.base, Some(maker["token"].as_str().unwrap().to_owned()));
     let made = backend.post("/v1/sessions", json!({ "user": { "id": "u" } })).await.expect(201);
@@ -199,7 +199,7 @@ async fn a_backend_hands_its_page_a_session(world: World) {
     page.get("/v1/me").await.problem(401, "unauthenticated");
 }
 
-async fn a_session_may_no_more_than_it_was_given(world: World) {
+async fn a_session_has_only_the_rights_it_was_minted_with(world: World) {
     let (eva, ana) = (world.client("eva").await, world.client("ana").await);
     let user = json!({ "id": "u-1" });
     ana.post("/v1/sessions", json!({ "user": user })).await.problem(403, "forbidden");
@@ -234,16 +234,17 @@ async fn a_person_changes_their_own_password_with_the_current_one(world: World) 
     assert_eq!(change(None, "la segunda clave").await.problem(400, "bad_field")["field"], "current");
     assert_eq!(change(Some("la primera clave"), "corta").await.problem(400, "weak_password")["field"], "new");
     change(Some("la primera clave"), "la segunda clave").await.expect(204);
-    let sign_in =
-        async |password: &str| world.nobody().post("/sign-in", json!({ "user": "rosa", "password": password })).await;
+    let sign_in = async |password: &str| {
+        world.anonymous().post("/sign-in", json!({ "user": "rosa", "password": password })).await
+    };
     sign_in("la primera clave").await.problem(401, "wrong_password");
     sign_in("la segunda clave").await.expect(200);
-    // Whoever has none yet is not given one by a token that somebody may have found.
+    // A user without a password cannot set one with a token alone, because the token may be stolen.
     let ana = world.client("ana").await;
     ana.post("/v1/me/password", json!({ "new": "una clave larga" })).await.problem(401, "wrong_password");
 }
 
-async fn a_repeated_creation_makes_nothing_and_shows_no_secret_twice(world: World) {
+async fn a_repeated_creation_creates_nothing_and_shows_no_secret_twice(world: World) {
     let eva = world.client("eva").await;
     let keyed = async |path: &str, key: &str, body: Value| {
         let request = eva.request(Method::POST, path).header("idempotency-key", key).json(&body);
@@ -261,13 +262,13 @@ async fn a_repeated_creation_makes_nothing_and_shows_no_secret_twice(world: Worl
         assert_ne!(keyed(path, "k-2", body).await.expect(201)["id"], made["id"]);
     }
     let count = eva.get("/v1/tokens?user=ana").await.expect(200)["items"].as_array().unwrap().len();
-    assert_eq!(count, 2, "one per key");
+    assert_eq!(count, 2, "one token per key");
     let rosa = json!({ "id": "rosa", "role": "viewer", "password": "una clave larga" });
     let made = keyed("/v1/users", "k-1", rosa.clone()).await.expect(201);
     let again = keyed("/v1/users", "k-1", rosa.clone()).await;
     assert_eq!((again.expect(201), &again.headers["idempotency-replayed"]), (made, &"true".parse().unwrap()));
     keyed("/v1/users", "k-2", rosa).await.problem(409, "already_exists");
-    // A refusal changed nothing, so it may be tried again under its key.
+    // A refusal is not kept, so the call can be repeated under its key.
     keyed("/v1/tokens", "k-3", json!({ "user": "nadie" })).await.problem(404, "not_found");
     eva.post("/v1/users", json!({ "id": "nadie", "role": "viewer" })).await.expect(201);
     keyed("/v1/tokens", "k-3", json!({ "user": "nadie" })).await.expect(201);

@@ -11,30 +11,30 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 cases![
-    a_pushed_delivery_is_what_a_claim_would_have_been_signed_and_with_its_fence,
-    an_unsigned_push_says_nothing_about_signatures,
+    a_pushed_delivery_equals_a_claimed_one_and_is_signed,
+    an_unsigned_push_has_no_signature_headers,
     a_failed_push_is_tried_again_under_the_same_id_and_a_greater_fence,
     a_push_that_always_fails_is_exhausted_with_all_its_errors,
     a_push_that_is_not_answered_in_time_is_a_failed_attempt,
-    a_receiver_that_asks_for_time_gets_it,
+    a_receiver_can_ask_for_a_later_retry,
     a_key_is_pushed_in_order_one_call_at_a_time_and_beside_other_keys,
-    a_lanes_group_is_one_call,
+    a_group_of_a_lane_is_pushed_in_one_call,
     a_redirect_is_not_followed,
-    a_delivery_that_is_lost_ends_its_call_and_nothing_is_settled,
-    a_push_goes_where_it_was_last_set_and_nowhere_once_it_is_removed,
-    an_endpoint_of_the_file_is_called_and_cannot_be_changed_over_the_api,
-    a_stop_lets_calls_finish_and_gives_back_what_does_not,
-    what_get_says_of_a_push_can_be_put_back_and_a_url_that_is_hidden_otherwise_is_refused,
+    a_lost_delivery_ends_its_call_and_settles_nothing,
+    a_push_follows_changes_of_its_endpoint_and_ends_with_its_removal,
+    an_endpoint_from_the_configuration_cannot_be_changed_over_the_api,
+    a_stop_waits_for_calls_and_returns_unfinished_deliveries,
+    the_push_from_get_can_be_put_back_and_any_other_hidden_url_is_refused,
 ];
 
-/// A queue that is pushed to the receiver.
+/// Creates a queue that is pushed to the receiver.
 pub(crate) async fn pushed(world: &World, queue: &str, policy: Value, push: Value) -> Client {
     let mut policy = policy;
     policy["push"] = push;
     made(world, queue, policy).await
 }
 
-/// The item, once it is in this state.
+/// Waits until the item is in this state and returns it.
 pub(crate) async fn item_in(client: &Client, queue: &str, id: &str, state: &str) -> Value {
     let path = format!("/v1/queues/{queue}/items/{id}");
     let waiting = async {
@@ -48,7 +48,7 @@ pub(crate) async fn item_in(client: &Client, queue: &str, id: &str, state: &str)
     tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{id} never was {state}"))
 }
 
-/// HMAC-SHA256 by the book, without the crate that signs.
+/// Computes HMAC-SHA256 by its definition, without the crate that signs.
 fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
     let mut block = [0_u8; 64];
     if key.len() > 64 {
@@ -67,7 +67,7 @@ fn is_signed_with(call: &Received, key: &[u8]) -> bool {
     call.header("webhook-signature").split(' ').any(|signature| signature == expected)
 }
 
-async fn a_pushed_delivery_is_what_a_claim_would_have_been_signed_and_with_its_fence(world: World) {
+async fn a_pushed_delivery_equals_a_claimed_one_and_is_signed(world: World) {
     let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let server = Running::with(&world.url, &[], &[("TURNO_PUSH_SECRET_TEST", secret)]);
     let mut receiver = Receiver::start().await;
@@ -75,13 +75,17 @@ async fn a_pushed_delivery_is_what_a_claim_would_have_been_signed_and_with_its_f
     let push = json!({ "url": receiver.url("/in/{key}?from=turno"), "secret_env": "TURNO_PUSH_SECRET_TEST" });
     let put = json!({ "kind": "lane", "window_ms": 0, "push": push });
     let made = eva.send(Method::PUT, "/v1/queues/bot", put).await.expect(200);
-    assert_eq!(made["push"]["url"], json!(receiver.url("/in/{key}?***")), "what may be secret is not shown");
+    assert_eq!(
+        made["push"]["url"],
+        json!(receiver.url("/in/{key}?***")),
+        "the query string is hidden, because it may be secret"
+    );
     assert_eq!((&made["push"]["method"], &made["push"]["timeout_ms"]), (&json!("POST"), &json!(10_000)));
     add(&eva, "bot", json!({ "id": "m-1", "key": "ana/ñ", "payload": { "n": 1 } })).await;
     let call = receiver.next().await;
     assert_eq!((call.method.as_str(), call.uri.to_string().as_str()), ("POST", "/in/ana%2F%C3%B1?from=turno"));
     assert!(is_signed_with(&call, &STANDARD.decode(&secret[6..]).unwrap()), "{call:?}");
-    assert!(!is_signed_with(&call, b"another secret"), "the check can fail");
+    assert!(!is_signed_with(&call, b"another secret"), "the control: another secret does not match");
     let body = call.json();
     assert_eq!((&body["queue"], &body["key"]), (&json!("bot"), &json!("ana/ñ")));
     assert_eq!((&body["attempt"], body["fence"].as_i64()), (&json!(1), Some(call.fence())));
@@ -95,7 +99,7 @@ async fn a_pushed_delivery_is_what_a_claim_would_have_been_signed_and_with_its_f
     assert!(metrics.contains(r#"turno_deliveries_total{queue="bot",outcome="delivered"} 1"#), "{metrics}");
 }
 
-async fn an_unsigned_push_says_nothing_about_signatures(world: World) {
+async fn an_unsigned_push_has_no_signature_headers(world: World) {
     let mut receiver = Receiver::start().await;
     let eva =
         pushed(&world, "mails", json!({ "kind": "inbox" }), json!({ "url": receiver.url("/"), "method": "PUT" })).await;
@@ -160,7 +164,7 @@ async fn a_push_that_is_not_answered_in_time_is_a_failed_attempt(world: World) {
     assert_eq!(error, "connection refused", "{address} is closed");
 }
 
-async fn a_receiver_that_asks_for_time_gets_it(world: World) {
+async fn a_receiver_can_ask_for_a_later_retry(world: World) {
     let mut receiver = Receiver::start().await;
     let policy = json!({ "kind": "inbox", "backoff_ms": 1 });
     let eva = pushed(&world, "mails", policy, json!({ "url": receiver.url("/") })).await;
@@ -181,13 +185,17 @@ async fn a_key_is_pushed_in_order_one_call_at_a_time_and_beside_other_keys(world
     let mut first = [receiver.next().await, receiver.next().await];
     first.sort_by_key(|call| call.uri.to_string());
     let [ana, leo] = first;
-    assert_eq!((ana.ids(), leo.ids()), (vec!["a1".to_owned()], vec!["l1".to_owned()]), "both at the same time");
+    assert_eq!(
+        (ana.ids(), leo.ids()),
+        (vec!["a1".to_owned()], vec!["l1".to_owned()]),
+        "both keys are called at the same time"
+    );
     leo.answer(200);
     item_in(&eva, "bot", "l1", "processed").await;
     assert!(!receiver.has_more(), "a2 waits for a1");
     ana.answer(500);
     let again = receiver.next().await;
-    assert_eq!(again.ids(), ["a1"], "also across retries");
+    assert_eq!(again.ids(), ["a1"], "the order holds across retries");
     again.answer(200);
     let next = receiver.next().await;
     assert_eq!(next.ids(), ["a2"]);
@@ -195,7 +203,7 @@ async fn a_key_is_pushed_in_order_one_call_at_a_time_and_beside_other_keys(world
     item_in(&eva, "bot", "a2", "processed").await;
 }
 
-async fn a_lanes_group_is_one_call(world: World) {
+async fn a_group_of_a_lane_is_pushed_in_one_call(world: World) {
     let mut receiver = Receiver::start().await;
     let policy = json!({ "kind": "lane", "window_ms": 60_000, "max_wait_ms": 60_000, "batch_max": 3 });
     let eva = pushed(&world, "bot", policy, json!({ "url": receiver.url("/") })).await;
@@ -222,20 +230,20 @@ async fn a_redirect_is_not_followed(world: World) {
     assert!(!inside.has_more());
 }
 
-async fn a_delivery_that_is_lost_ends_its_call_and_nothing_is_settled(world: World) {
+async fn a_lost_delivery_ends_its_call_and_settles_nothing(world: World) {
     let mut receiver = Receiver::start().await;
     let policy = json!({ "kind": "lane", "window_ms": 0, "lock_timeout_ms": 1_000, "max_hold_ms": 30_000 });
     let eva = pushed(&world, "bot", policy, json!({ "url": receiver.url("/") })).await;
     add(&eva, "bot", json!({ "id": "a1", "key": "ana", "payload": 1 })).await;
     let call = receiver.next().await;
-    // Cleared by a person: the next heartbeat finds somebody else's delivery.
+    // A person clears the lane, so the next heartbeat finds the delivery gone.
     eva.post("/locks/clear", json!({})).await.expect(200);
     call.abandoned().await;
     let item = item_in(&eva, "bot", "a1", "cancelled").await;
     assert_eq!(item["errors"], json!([]));
 }
 
-async fn a_push_goes_where_it_was_last_set_and_nowhere_once_it_is_removed(world: World) {
+async fn a_push_follows_changes_of_its_endpoint_and_ends_with_its_removal(world: World) {
     let (mut before, mut after) = (Receiver::start().await, Receiver::start().await);
     let eva = pushed(&world, "mails", json!({ "kind": "inbox" }), json!({ "url": before.url("/") })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
@@ -244,7 +252,7 @@ async fn a_push_goes_where_it_was_last_set_and_nowhere_once_it_is_removed(world:
     under_way.answer(200);
     item_in(&eva, "mails", "m-1", "processed").await;
     let mut pending = 1;
-    // What the old pusher had claimed before it heard of the change is its own.
+    // Deliveries that the old pusher claimed before the change still go to the old endpoint.
     loop {
         pending += 1;
         add(&eva, "mails", json!({ "id": format!("m-{pending}"), "payload": 1 })).await;
@@ -271,10 +279,10 @@ async fn a_push_goes_where_it_was_last_set_and_nowhere_once_it_is_removed(world:
             }
         }
     };
-    tokio::time::timeout(PATIENCE, claimed).await.expect("workers have the queue to themselves");
+    tokio::time::timeout(PATIENCE, claimed).await.expect("workers can claim from the queue");
 }
 
-async fn an_endpoint_of_the_file_is_called_and_cannot_be_changed_over_the_api(world: World) {
+async fn an_endpoint_from_the_configuration_cannot_be_changed_over_the_api(world: World) {
     let mut receiver = Receiver::start().await;
     let file = std::env::temp_dir().join(format!("turno-push-{}-{}.toml", std::process::id(), receiver.address.port()));
     let url = receiver.url("/bot");
@@ -297,7 +305,7 @@ async fn an_endpoint_of_the_file_is_called_and_cannot_be_changed_over_the_api(wo
     eva.send(Method::PUT, "/v1/queues/bot", put).await.problem(409, "managed_by_config");
 }
 
-async fn a_stop_lets_calls_finish_and_gives_back_what_does_not(world: World) {
+async fn a_stop_waits_for_calls_and_returns_unfinished_deliveries(world: World) {
     let mut receiver = Receiver::start().await;
     let mut world = world;
     let eva = pushed(&world, "mails", json!({ "kind": "inbox" }), json!({ "url": receiver.url("/{key}") })).await;
@@ -314,7 +322,7 @@ async fn a_stop_lets_calls_finish_and_gives_back_what_does_not(world: World) {
     calls.sort_by_key(|call| call.uri.to_string());
     let [quick, slow] = calls;
     server.tell_to_stop();
-    // It has heard of it once it lets nobody in any more.
+    // The server has received the signal once it is not ready any more.
     while reqwest::get(format!("{}/readyz", server.base)).await.is_ok_and(|answer| answer.status() == 200) {}
     quick.answer(200);
     slow.abandoned().await;
@@ -325,12 +333,12 @@ async fn a_stop_lets_calls_finish_and_gives_back_what_does_not(world: World) {
         let queue = queue.clone();
         async move { queue.item(id.try_into().unwrap()).await.unwrap().unwrap() }
     };
-    assert!(item("quick").await.done.is_some(), "it was answered in time");
+    assert!(item("quick").await.done.is_some(), "the quick call was answered in time");
     let slow = item("slow").await.item.unwrap();
-    assert_eq!((slow.attempt, slow.expires_at), (0, None), "given back, and the attempt does not count");
+    assert_eq!((slow.attempt, slow.expires_at), (0, None), "the delivery was returned and counts no attempt");
 }
 
-async fn what_get_says_of_a_push_can_be_put_back_and_a_url_that_is_hidden_otherwise_is_refused(world: World) {
+async fn the_push_from_get_can_be_put_back_and_any_other_hidden_url_is_refused(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/in?token=s3cret") });
     let eva = pushed(&world, "mails", json!({ "kind": "inbox" }), push).await;

@@ -1,4 +1,4 @@
-//! An outage that touches one key only: the key is exhausted, probed, and delivered once the destination is back.
+//! An outage that affects one key: the key is exhausted, probed, and delivered after the destination has recovered.
 
 use crate::cases;
 use crate::push::{item_in, pushed};
@@ -17,21 +17,21 @@ cases![
 ];
 
 const NEVER: u64 = 3_600_000;
-/// Often, and long enough apart to look at the item between two probes.
+/// Frequent, and far enough apart to read the item between two probes.
 const OFTEN: u64 = 1_000;
 
 fn change(id: &str) -> Value {
     json!([{ "id": id, "key": format!("key of {id}"), "payload": id }])
 }
 
-/// A sync queue with two attempts per key, pushed to the receiver.
+/// Creates a sync queue with two attempts per key, pushed to the receiver.
 async fn users(world: &World, receiver: &Receiver, probe_ms: u64) -> Client {
     let push = json!({ "url": receiver.url("/"), "probe_ms": probe_ms, "concurrency": 1 });
     let policy = json!({ "kind": "sync", "backoff_ms": 1, "max_attempts": 2, "lock_timeout_ms": 5_000 });
     pushed(world, "users", policy, push).await
 }
 
-/// Waits until the destination of `users` is as wanted.
+/// Waits until the destination of `users` meets a condition.
 async fn destination(client: &Client, is: impl Fn(&Value) -> bool) -> Value {
     let waiting = async {
         loop {
@@ -57,7 +57,7 @@ async fn p6_one_key_exhausted_by_an_outage_is_delivered_after_another_key_succee
     assert_eq!(call.ids(), ["other"]);
     call.answer(200);
     let call = receiver.next().await;
-    assert_eq!(call.ids(), ["alone"], "the first success revives it");
+    assert_eq!(call.ids(), ["alone"], "the first success revives the key");
     call.answer(200);
     item_in(&eva, "users", "alone", "processed").await;
     assert_eq!(audited(&world, "sync_revived").await, [("system".to_owned(), "users/alone".to_owned())]);
@@ -135,7 +135,7 @@ async fn a_key_that_fails_while_others_succeed_stays_exhausted_and_is_not_probed
     assert_eq!(seen, ["good-1", "bad"]);
     item_in(&eva, "users", "bad", "exhausted").await;
     let known = destination(&eva, |destination| destination["failures"] == 1).await;
-    assert_eq!(known["next_probe_at"], Value::Null, "nothing to probe with");
+    assert_eq!(known["next_probe_at"], Value::Null, "no key is left to probe with");
     for id in ["good-2", "good-3"] {
         add(&eva, "users", change(id)).await;
         let call = receiver.next().await;

@@ -1,4 +1,4 @@
-//! What may not be set as an endpoint over the API, and what may not be called.
+//! Endpoints that cannot be set over the API, and addresses that cannot be called.
 
 use crate::cases;
 use crate::push::{item_in, pushed};
@@ -10,9 +10,9 @@ use serde_json::json;
 
 cases![
     private_addresses_are_refused_unless_they_are_allowed,
-    a_name_that_leads_inside_is_not_called,
-    secrets_are_named_by_variables_for_that_purpose_and_by_no_others,
-    who_pointed_a_queue_where_is_audited,
+    a_name_that_resolves_to_a_private_address_is_not_called,
+    a_push_secret_can_only_name_a_variable_with_the_push_prefix,
+    a_change_of_an_endpoint_is_audited,
 ];
 
 async fn private_addresses_are_refused_unless_they_are_allowed(world: World) {
@@ -45,8 +45,8 @@ async fn private_addresses_are_refused_unless_they_are_allowed(world: World) {
     there.send(Method::PUT, "/v1/queues/mails", put("http://10.2.2.3/")).await.problem(400, "bad_field");
 }
 
-/// In production this machine may not be called either; `localhost` is a name that leads there.
-async fn a_name_that_leads_inside_is_not_called(world: World) {
+/// In production the server's own machine cannot be called either, and `localhost` resolves to it.
+async fn a_name_that_resolves_to_a_private_address_is_not_called(world: World) {
     let mut receiver = Receiver::start().await;
     let mut world = world;
     let port = receiver.address.port();
@@ -59,8 +59,10 @@ async fn a_name_that_leads_inside_is_not_called(world: World) {
     world.server.kill();
     let production = match Running::in_production(&world.url) {
         Ok(production) => production,
-        // The cluster of the tests does not wait for its disk, and production must not start on such a one (R4).
-        Err(said) => return assert!(said.contains("fsync = off") && world.url.starts_with("postgres:"), "{said}"),
+        // The tests' cluster runs with fsync off, and production must refuse such a database (R4).
+        Err(stderr) => {
+            return assert!(stderr.contains("fsync = off") && world.url.starts_with("postgres:"), "{stderr}");
+        }
     };
     let eva = eva.at(&production);
     add(&eva, "mails", json!({ "id": "m-2", "payload": 1 })).await;
@@ -69,7 +71,7 @@ async fn a_name_that_leads_inside_is_not_called(world: World) {
     assert!(!receiver.has_more());
 }
 
-async fn secrets_are_named_by_variables_for_that_purpose_and_by_no_others(world: World) {
+async fn a_push_secret_can_only_name_a_variable_with_the_push_prefix(world: World) {
     let variables = [("TURNO_PUSH_SECRET_BOT", "s3cret-of-the-bot"), ("OTHER_SECRET", "s3cret-of-others")];
     let server = Running::with(&world.url, &[], &variables);
     let eva = world.client("eva").await.at(&server);
@@ -89,16 +91,16 @@ async fn secrets_are_named_by_variables_for_that_purpose_and_by_no_others(world:
     eva.send(Method::PUT, "/v1/queues/bot", given).await.problem(400, "bad_field");
 }
 
-async fn who_pointed_a_queue_where_is_audited(world: World) {
+async fn a_change_of_an_endpoint_is_audited(world: World) {
     let push = json!({ "url": "https://example.com/in?token=s3cret" });
     pushed(&world, "mails", json!({ "kind": "inbox" }), push.clone()).await;
     pushed(&world, "mails", json!({ "kind": "inbox" }), push).await;
-    assert_eq!(audited(&world, "queue_put").await.len(), 1, "what is unchanged leaves no entry");
+    assert_eq!(audited(&world, "queue_put").await.len(), 1, "an unchanged push leaves no entry");
     made(&world, "mails", json!({ "kind": "inbox", "push": null })).await;
     let query = turno::store::AuditQuery { after: Some(0), limit: 100, ..Default::default() };
     let puts = world.turno.audit(query).await.unwrap().into_iter().filter(|entry| entry.action == "queue_put");
     let pushes: Vec<_> =
         puts.map(|entry| serde_json::from_str::<serde_json::Value>(&entry.detail).unwrap()["push"].clone()).collect();
-    let shown = "POST https://example.com/in?*** (10000 ms, unsigned)";
-    assert_eq!(pushes, [json!(shown), json!(null)]);
+    let endpoint = "POST https://example.com/in?*** (10000 ms, unsigned)";
+    assert_eq!(pushes, [json!(endpoint), json!(null)]);
 }

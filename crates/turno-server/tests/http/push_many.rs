@@ -1,4 +1,4 @@
-//! Several servers, one receiver: a key is never called twice at once, and never backwards.
+//! Several servers and one receiver: calls of a key never overlap, and fences never go back.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,26 +11,26 @@ use serde_json::json;
 use turno::Kind;
 
 cases![
-    two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order,
-    the_observer_sees_calls_of_a_key_that_overlap,
-    what_a_killed_server_had_under_way_is_called_again_under_a_greater_fence,
+    calls_of_a_key_from_two_servers_neither_overlap_nor_go_back,
+    control_calls_of_one_inbox_key_overlap,
+    a_delivery_of_a_killed_server_is_pushed_again_under_a_greater_fence,
 ];
 
-/// What was seen of each key.
+/// Counts per key.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Calls under way.
+    /// Calls in progress.
     inside: usize,
-    /// Two of a key at once.
+    /// Overlapping calls.
     overlaps: usize,
-    /// A fence that is not greater than the one before.
+    /// Calls with a fence not greater than the one before.
     backward: usize,
     fence: i64,
     ids: Vec<String>,
 }
 
-/// Takes the calls of all items, and answers each only when another is under way beside it, as long as one can come: in a
-/// lane, none of a key that is called.
+/// Receives the calls of all items. Answers each call only when another one is in progress, as long as another can
+/// come. In a lane none can come for a key that is being called.
 async fn observe(mut receiver: Receiver, keys: &[&str], kind: Kind) -> HashMap<String, Seen> {
     let mut seen: HashMap<String, Seen> = keys.iter().map(|key| (format!("/{key}"), Seen::default())).collect();
     let mut held = VecDeque::new();
@@ -63,16 +63,17 @@ async fn enqueue(client: &Client, queue: &str, keys: &[&str]) {
 
 const KEYS: [&str; 4] = ["ana", "leo", "eva", "vera"];
 const EACH: usize = 12;
-/// Fewer than there are keys, so that there is always another one to wait for.
+/// Fewer than there are keys, so that another call can always come.
 const TOGETHER: usize = 2;
 
-async fn two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order(world: World) {
+async fn calls_of_a_key_from_two_servers_neither_overlap_nor_go_back(world: World) {
     let receiver = Receiver::start().await;
     let policy = json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 });
     let eva = pushed(&world, "bot", policy, json!({ "url": receiver.url("/{key}"), "concurrency": 4 })).await;
     let second = world.second();
     enqueue(&eva.at(&second), "bot", &KEYS).await;
-    let seen = tokio::time::timeout(PATIENCE, observe(receiver, &KEYS, Kind::Lane)).await.expect("all are delivered");
+    let seen =
+        tokio::time::timeout(PATIENCE, observe(receiver, &KEYS, Kind::Lane)).await.expect("all items are delivered");
     for (key, of_key) in seen {
         assert_eq!((of_key.overlaps, of_key.backward), (0, 0), "{key}");
         let sorted = of_key.ids.iter().is_sorted();
@@ -80,18 +81,19 @@ async fn two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order(world: 
     }
 }
 
-/// The check can fail: in an inbox nothing keeps the items of a key apart.
-async fn the_observer_sees_calls_of_a_key_that_overlap(world: World) {
+/// The control: in an inbox, calls of one key may overlap.
+async fn control_calls_of_one_inbox_key_overlap(world: World) {
     let receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/{key}"), "concurrency": 4 });
     let eva = pushed(&world, "bot", json!({ "kind": "inbox" }), push).await;
     enqueue(&eva, "bot", &KEYS[..1]).await;
-    let seen =
-        tokio::time::timeout(PATIENCE, observe(receiver, &KEYS[..1], Kind::Inbox)).await.expect("all are delivered");
+    let seen = tokio::time::timeout(PATIENCE, observe(receiver, &KEYS[..1], Kind::Inbox))
+        .await
+        .expect("all items are delivered");
     assert!(seen["/ana"].overlaps > 0, "{seen:?}");
 }
 
-async fn what_a_killed_server_had_under_way_is_called_again_under_a_greater_fence(world: World) {
+async fn a_delivery_of_a_killed_server_is_pushed_again_under_a_greater_fence(world: World) {
     let mut world = world;
     let mut receiver = Receiver::start().await;
     let policy = json!({ "kind": "lane", "window_ms": 0, "lock_timeout_ms": 1_000, "max_hold_ms": 10_000 });
@@ -103,7 +105,7 @@ async fn what_a_killed_server_had_under_way_is_called_again_under_a_greater_fenc
     first.abandoned().await;
     let second = world.second();
     let again = receiver.next().await;
-    assert!(again.fence() > fence, "the receiver can refuse whoever comes late");
+    assert!(again.fence() > fence, "the receiver can refuse the older fence");
     assert_eq!((again.header("webhook-id"), again.header("turno-attempt")), (id.as_str(), "2"));
     again.answer(200);
     crate::push::item_in(&eva.at(&second), "bot", "a1", "processed").await;

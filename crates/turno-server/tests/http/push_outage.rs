@@ -1,4 +1,4 @@
-//! A destination that fails as a whole is left alone, and nobody's attempts are spent on it.
+//! A destination that fails as a whole is not called except by probes, and its outage costs no attempts.
 
 use crate::cases;
 use crate::push::{item_in, pushed};
@@ -8,21 +8,21 @@ use crate::world::{Client, World};
 use serde_json::{Value, json};
 
 cases![
-    three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_and_the_first_success_closes_it,
-    what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends,
-    while_a_destination_is_down_why_speaks_of_it_and_not_of_an_earlier_retry,
-    one_key_that_fails_alone_is_exhausted_and_nothing_is_opened,
-    a_dead_receiver_costs_no_other_queue_anything,
+    three_failures_over_two_keys_open_the_breaker_and_the_first_success_closes_it,
+    items_exhausted_by_an_outage_of_a_sync_queue_are_revived_when_it_ends,
+    while_a_destination_is_down_why_names_it_instead_of_an_earlier_retry,
+    one_key_that_fails_alone_is_exhausted_and_opens_no_breaker,
+    a_dead_receiver_delays_no_other_queue,
     a_restarted_server_still_knows_that_a_destination_is_down,
     two_servers_see_the_same_outage_and_one_of_them_probes,
-    another_endpoint_is_asked_at_once,
-    a_worker_may_take_what_an_endpoint_that_is_down_keeps_waiting,
-    keys_that_are_refused_for_what_they_carry_are_exhausted_and_the_others_do_not_wait,
-    keys_that_always_fail_cost_a_healthy_one_at_most_one_probe,
-    a_refusal_of_the_message_answers_the_probe,
+    a_new_endpoint_is_called_at_once,
+    a_worker_may_claim_items_that_wait_for_a_destination_that_is_down,
+    keys_refused_for_their_payload_are_exhausted_and_delay_no_other_key,
+    keys_that_always_fail_delay_a_healthy_key_by_at_most_one_probe,
+    a_refused_payload_counts_as_an_answer_to_the_probe,
 ];
 
-/// The queue, once its destination is as wanted.
+/// Waits until the destination of the queue meets a condition and returns the queue.
 async fn destination(client: &Client, queue: &str, is: impl Fn(&Value) -> bool) -> Value {
     let waiting = async {
         loop {
@@ -43,9 +43,7 @@ fn changes(ids: &[&str]) -> Value {
     ids.iter().map(|id| json!({ "id": id, "key": format!("key of {id}"), "payload": id })).collect()
 }
 
-async fn three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_and_the_first_success_closes_it(
-    world: World,
-) {
+async fn three_failures_over_two_keys_open_the_breaker_and_the_first_success_closes_it(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
     let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 1 }), push).await;
@@ -64,7 +62,7 @@ async fn three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_
         "{seen}"
     );
     assert!(eva.get("/metrics").await.text.contains(r#"turno_destination_down{queue="mails"} 1"#));
-    // Many more probes than attempts were allowed; a gentle one after the other.
+    // Many more probes than attempts were allowed, one after another.
     for _ in 0..25 {
         let call = receiver.next().await;
         assert!(!receiver.has_more(), "one probe at a time");
@@ -74,7 +72,7 @@ async fn three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_
     for id in ["m-1", "m-2"] {
         let life = eva.get(&format!("/v1/queues/mails/items/{id}")).await.expect(200);
         attempts += life["errors"].as_array().unwrap().len();
-        // What it said is told all the same.
+        // The error of a probe is still recorded.
         let returned = life["timeline"].as_array().unwrap().iter().filter(|happened| happened["what"] == "returned");
         probes += returned.filter(|happened| happened["error"] == "HTTP 503").count();
     }
@@ -87,10 +85,10 @@ async fn three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_
         item_in(&eva, "mails", id, "processed").await;
     }
     assert!(eva.get("/metrics").await.text.contains(r#"turno_destination_down{queue="mails"} 0"#));
-    assert!(audited(&world, "sync_revived").await.is_empty(), "nothing was exhausted");
+    assert!(audited(&world, "sync_revived").await.is_empty(), "no item was exhausted");
 }
 
-async fn while_a_destination_is_down_why_speaks_of_it_and_not_of_an_earlier_retry(world: World) {
+async fn while_a_destination_is_down_why_names_it_instead_of_an_earlier_retry(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 60_000, "concurrency": 1 });
     let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 7_000 }), push).await;
@@ -109,11 +107,11 @@ async fn while_a_destination_is_down_why_speaks_of_it_and_not_of_an_earlier_retr
     assert_eq!((&why["reason"], &why["until"]), (&json!("destination_down"), &next), "{why}");
 }
 
-async fn what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends(world: World) {
+async fn items_exhausted_by_an_outage_of_a_sync_queue_are_revived_when_it_ends(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 2_000, "concurrency": 1 });
     let eva = pushed(&world, "users", json!({ "kind": "sync", "max_attempts": 1 }), push).await;
-    // One that was exhausted by its own fault before the outage: it stays so.
+    // Exhausted by its own failure before the outage, so it stays exhausted.
     add(&eva, "users", changes(&["old"])).await;
     receiver.next().await.answer(422);
     item_in(&eva, "users", "old", "exhausted").await;
@@ -128,7 +126,7 @@ async fn what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends(world:
     for id in ["u-1", "u-2", "u-3"] {
         item_in(&eva, "users", id, "exhausted").await;
     }
-    // Nothing waits: what this outage has exhausted is the probe, one after another.
+    // No item waits, so the items that this outage exhausted are probed in turn.
     let mut probed = Vec::new();
     for _ in 0..3 {
         let probe = receiver.next().await;
@@ -151,7 +149,7 @@ async fn what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends(world:
     assert_eq!(revived, [by_system("u-1"), by_system("u-2"), by_system("u-3")]);
 }
 
-async fn one_key_that_fails_alone_is_exhausted_and_nothing_is_opened(world: World) {
+async fn one_key_that_fails_alone_is_exhausted_and_opens_no_breaker(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/") });
     let eva = pushed(&world, "users", json!({ "kind": "sync", "backoff_ms": 1 }), push).await;
@@ -166,7 +164,7 @@ async fn one_key_that_fails_alone_is_exhausted_and_nothing_is_opened(world: Worl
     assert_eq!((&seen["destination"]["down"], &seen["destination"]["failures"]), (&json!(false), &json!(5)));
 }
 
-async fn a_dead_receiver_costs_no_other_queue_anything(world: World) {
+async fn a_dead_receiver_delays_no_other_queue(world: World) {
     let mut alive = Receiver::start().await;
     let mut hanging = Receiver::start().await;
     let dead = json!({ "url": hanging.url("/"), "timeout_ms": 60_000, "concurrency": 2 });
@@ -174,7 +172,7 @@ async fn a_dead_receiver_costs_no_other_queue_anything(world: World) {
     let push = json!({ "url": alive.url("/") });
     pushed(&world, "alive", json!({ "kind": "inbox" }), push).await;
     add(&eva, "dead", changes(&["d-1", "d-2", "d-3"])).await;
-    // Both hands of the dead one are taken and stay so.
+    // Both slots of the dead queue are taken and stay taken.
     let _held = [hanging.next().await, hanging.next().await];
     for n in 0..20 {
         let id = format!("a-{n}");
@@ -184,7 +182,7 @@ async fn a_dead_receiver_costs_no_other_queue_anything(world: World) {
         call.answer(200);
         item_in(&eva, "alive", &id, "processed").await;
     }
-    // The check can fail: behind the same hands, nothing comes through.
+    // The control: behind the same slots, no item is delivered.
     assert_eq!(eva.get("/v1/queues/dead/items/d-3").await.expect(200)["state"], "pending");
     assert!(!hanging.has_more());
 }
@@ -204,7 +202,7 @@ async fn a_restarted_server_still_knows_that_a_destination_is_down(world: World)
     let eva = eva.at(&server);
     let after = eva.get("/v1/queues/mails").await.expect(200);
     assert_eq!(after["destination"], before["destination"]);
-    // A queue that is well is served by then, and this one is not.
+    // By the time that another queue is served, this one has not been called.
     let mut other = Receiver::start().await;
     let put = json!({ "kind": "inbox", "push": { "url": other.url("/") } });
     eva.send(reqwest::Method::PUT, "/v1/queues/other", put).await.expect(200);
@@ -227,7 +225,7 @@ async fn two_servers_see_the_same_outage_and_one_of_them_probes(world: World) {
         }
     }
     assert_eq!(down(&there, "mails").await["destination"], down(&eva, "mails").await["destination"]);
-    // What one of them had under way is over with the next look of both.
+    // A call in progress has ended before the next read of both servers.
     for server in [&eva, &there] {
         while !server.get("/metrics").await.text.contains(r#"turno_destination_down{queue="mails"} 1"#) {
             if receiver.has_more() {
@@ -241,14 +239,14 @@ async fn two_servers_see_the_same_outage_and_one_of_them_probes(world: World) {
     for _ in 0..3 {
         let probe = receiver.next().await;
         let before = eva.get("/v1/queues/mails").await.expect(200)["destination"].clone();
-        assert!(!receiver.has_more(), "the other one does not probe, too");
+        assert!(!receiver.has_more(), "only one server probes");
         probe.answer(503);
         let moved = |now: &Value| now["next_probe_at"] != before["next_probe_at"];
         destination(&there, "mails", moved).await;
     }
 }
 
-async fn another_endpoint_is_asked_at_once(world: World) {
+async fn a_new_endpoint_is_called_at_once(world: World) {
     let mut receiver = Receiver::start().await;
     let push = |url: String| json!({ "url": url, "probe_ms": 3_600_000, "concurrency": 1 });
     let policy = json!({ "kind": "inbox", "backoff_ms": 1 });
@@ -269,7 +267,7 @@ async fn another_endpoint_is_asked_at_once(world: World) {
     }
 }
 
-async fn a_worker_may_take_what_an_endpoint_that_is_down_keeps_waiting(world: World) {
+async fn a_worker_may_claim_items_that_wait_for_a_destination_that_is_down(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 600_000, "concurrency": 1 });
     let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 1 }), push).await;
@@ -288,10 +286,10 @@ async fn a_worker_may_take_what_an_endpoint_that_is_down_keeps_waiting(world: Wo
     }
     got.sort_unstable();
     assert_eq!(got, ["m-1", "m-2", "m-3"]);
-    assert!(!receiver.has_more(), "and nobody else gets it");
+    assert!(!receiver.has_more(), "no other worker gets the item");
 }
 
-async fn keys_that_are_refused_for_what_they_carry_are_exhausted_and_the_others_do_not_wait(world: World) {
+async fn keys_refused_for_their_payload_are_exhausted_and_delay_no_other_key(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 3_600_000, "concurrency": 1 });
     let policy = json!({ "kind": "sync", "backoff_ms": 1, "max_attempts": 4 });
@@ -313,7 +311,7 @@ async fn keys_that_are_refused_for_what_they_carry_are_exhausted_and_the_others_
     assert_eq!((&why["reason"], &why["error"]), (&json!("exhausted"), &json!("HTTP 422: no such module")));
 }
 
-async fn keys_that_always_fail_cost_a_healthy_one_at_most_one_probe(world: World) {
+async fn keys_that_always_fail_delay_a_healthy_key_by_at_most_one_probe(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 500, "concurrency": 1 });
     let eva = pushed(&world, "users", json!({ "kind": "sync", "backoff_ms": 1 }), push).await;
@@ -322,7 +320,8 @@ async fn keys_that_always_fail_cost_a_healthy_one_at_most_one_probe(world: World
         receiver.next().await.answer(500);
     }
     down(&eva, "users").await;
-    // A probe is under way with one of them when a healthy one comes: the very next one is for that.
+    // A probe with one of the failing keys is in progress when a healthy key comes. The next call is for the healthy
+    // key.
     let probe = receiver.next().await;
     add(&eva, "users", changes(&["well"])).await;
     probe.answer(500);
@@ -333,7 +332,7 @@ async fn keys_that_always_fail_cost_a_healthy_one_at_most_one_probe(world: World
     destination(&eva, "users", |destination| destination["down"] == false).await;
 }
 
-async fn a_refusal_of_the_message_answers_the_probe(world: World) {
+async fn a_refused_payload_counts_as_an_answer_to_the_probe(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
     let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 3_600_000 }), push).await;
@@ -348,5 +347,5 @@ async fn a_refusal_of_the_message_answers_the_probe(world: World) {
     probe.answer(422);
     destination(&eva, "mails", |destination| destination["down"] == false).await;
     let item = item_in(&eva, "mails", "m-4", "error").await;
-    assert_eq!(item["errors"].as_array().map(Vec::len), Some(1), "it has cost an attempt: {item}");
+    assert_eq!(item["errors"].as_array().map(Vec::len), Some(1), "the refusal counts as an attempt: {item}");
 }

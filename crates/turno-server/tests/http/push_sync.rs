@@ -1,4 +1,4 @@
-//! Deliveries of sources: a change of a key, with what is true of it at that moment.
+//! Deliveries of sync sources: a changed key with its row at the moment of the delivery.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use tokio_postgres::NoTls;
 use turno::core::sync::Source;
 
 cases![
-    a_change_that_is_enqueued_is_delivered_with_its_key_action_revision_fence_and_data,
-    what_turno_delivers_is_taken_and_acked_by_nobody_else,
-    d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_what_it_exhausted,
-    a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_deletion_without,
-    whatever_the_receiver_does_its_state_ends_as_the_tables,
-    a_row_that_cannot_be_read_waits_with_the_error_spends_no_attempt_and_goes_on_after_the_repair,
+    an_enqueued_change_is_pushed_with_its_key_action_revision_fence_and_data,
+    a_worker_cannot_claim_or_settle_a_queue_that_turno_pushes,
+    d9_an_outage_spends_no_attempts_and_its_end_revives_the_exhausted_items,
+    a_change_of_the_table_is_delivered_with_its_current_row_and_a_deletion_without_one,
+    a_failing_receiver_ends_with_the_state_of_the_table,
+    an_unreadable_row_waits_with_its_error_and_is_delivered_after_the_repair,
 ];
 
-/// A server with the source, whose changes go to the receiver.
+/// Starts a server with the source, whose changes are pushed to the receiver.
 async fn synced(world: &World, receiver: &Receiver, more: &str) -> (Running, Client) {
     let file = std::env::temp_dir().join(format!("turno-sync-{}-{}.toml", std::process::id(), receiver.address.port()));
     let text = format!(
@@ -42,7 +42,7 @@ fn change(id: &str, key: &str) -> Value {
     json!({ "id": id, "key": key, "payload": { "nombre": key } })
 }
 
-async fn a_change_that_is_enqueued_is_delivered_with_its_key_action_revision_fence_and_data(world: World) {
+async fn an_enqueued_change_is_pushed_with_its_key_action_revision_fence_and_data(world: World) {
     let mut receiver = Receiver::start().await;
     let (_server, eva) = synced(&world, &receiver, "").await;
     add(&eva, "usuarios_modulo", change("c-1", "7/ñ")).await;
@@ -55,7 +55,7 @@ async fn a_change_that_is_enqueued_is_delivered_with_its_key_action_revision_fen
     assert_eq!((&body["key"], &body["action"]), (&json!("7/ñ"), &json!("ACTUALIZAR")));
     assert_eq!((&body["data"], body["fence"].as_i64()), (&json!({ "nombre": "7/ñ" }), Some(call.fence())));
     let (id, revision) = (call.header("webhook-id").to_owned(), body["revision"].as_i64().unwrap());
-    // While it is under way the key changes: no second call meanwhile, and the newest state right after.
+    // The key changes during the delivery: no second call overlaps, and the newest state follows.
     let gone = json!({ "id": "c-2", "key": "7/ñ", "action": "DESACTIVAR", "payload": null });
     add(&eva, "usuarios_modulo", gone).await;
     item_in(&eva, "usuarios_modulo", "c-1", "pending").await;
@@ -70,7 +70,7 @@ async fn a_change_that_is_enqueued_is_delivered_with_its_key_action_revision_fen
     assert_eq!(listed["items"][0]["queue"]["destination"]["down"], false, "{listed}");
 }
 
-async fn what_turno_delivers_is_taken_and_acked_by_nobody_else(world: World) {
+async fn a_worker_cannot_claim_or_settle_a_queue_that_turno_pushes(world: World) {
     let mut receiver = Receiver::start().await;
     let (server, eva) = synced(&world, &receiver, "").await;
     add(&eva, "usuarios_modulo", change("c-1", "7")).await;
@@ -78,10 +78,10 @@ async fn what_turno_delivers_is_taken_and_acked_by_nobody_else(world: World) {
     let ana = world.client("ana").await.at(&server);
     let path = |what: &str| format!("/v1/queues/usuarios_modulo/{what}");
     let refused = ana.post(&path("claim"), json!({ "instance": "w" })).await.problem(409, "delivered_by_turno");
-    let said = refused["detail"].as_str().unwrap();
-    assert!(said.contains("usuarios_modulo") && said.contains("quite deliver de la fuente"), "{said}");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("usuarios_modulo") && detail.contains("quite deliver de la fuente"), "{detail}");
     ana.post(&path("items/c-1/claim"), json!({ "instance": "w" })).await.problem(409, "delivered_by_turno");
-    // Not even with the fence that everybody who may look can see.
+    // The fence, which every reader can see, is not enough to settle.
     let handed = json!({ "deliveries": [{ "delivery": "a1-1-1", "fence": call.fence() }] });
     ana.post(&path("ack"), handed).await.problem(409, "delivered_by_turno");
     assert_eq!(eva.get(&path("items/c-1")).await.expect(200)["state"], "in_process");
@@ -89,7 +89,7 @@ async fn what_turno_delivers_is_taken_and_acked_by_nobody_else(world: World) {
     item_in(&eva, "usuarios_modulo", "c-1", "processed").await;
 }
 
-async fn d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_what_it_exhausted(world: World) {
+async fn d9_an_outage_spends_no_attempts_and_its_end_revives_the_exhausted_items(world: World) {
     let mut receiver = Receiver::start().await;
     let (_server, eva) = synced(&world, &receiver, "max_attempts = 1\nprobe_ms = 1000").await;
     let changes = ["1", "2", "3"].map(|key| change(&format!("c-{key}"), key));
@@ -100,13 +100,13 @@ async fn d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_
     for key in ["1", "2", "3"] {
         item_in(&eva, "usuarios_modulo", &format!("c-{key}"), "exhausted").await;
     }
-    // A change that comes during the outage waits, whatever the probes.
+    // A change that arrives during the outage waits, whatever the probes do.
     add(&eva, "usuarios_modulo", change("c-4", "4")).await;
     for _ in 0..8 {
         receiver.next().await.answer(503);
     }
     let waits = eva.get("/v1/queues/usuarios_modulo/items/c-4").await.expect(200);
-    assert_eq!(waits["errors"], json!([]), "no attempt was spent");
+    assert_eq!(waits["errors"], json!([]), "no attempt is counted");
     let delivered = async {
         let mut keys = std::collections::BTreeSet::new();
         while keys.len() < 4 {
@@ -115,7 +115,7 @@ async fn d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_
             call.answer(200);
         }
     };
-    tokio::time::timeout(PATIENCE, delivered).await.expect("all of them arrive");
+    tokio::time::timeout(PATIENCE, delivered).await.expect("all keys are delivered");
     for key in ["1", "2", "3", "4"] {
         item_in(&eva, "usuarios_modulo", &format!("c-{key}"), "processed").await;
     }
@@ -137,11 +137,11 @@ fn source() -> Source {
     }
 }
 
-/// The table with its trigger, where the database has triggers of ours; elsewhere the API feeds the queue.
+/// Creates the table with its trigger on PostgreSQL. On SQLite the API feeds the queue.
 async fn table(world: &World) -> Option<tokio_postgres::Client> {
     let sync = world.turno.sync(source());
     if !sync.has_triggers() {
-        assert!(sync.plan().await.is_err(), "it says so");
+        assert!(sync.plan().await.is_err(), "a plan is refused");
         return None;
     }
     let (sql, connection) = tokio_postgres::connect(&world.url, NoTls).await.unwrap();
@@ -153,7 +153,7 @@ async fn table(world: &World) -> Option<tokio_postgres::Client> {
     Some(sql)
 }
 
-async fn a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_deletion_without(world: World) {
+async fn a_change_of_the_table_is_delivered_with_its_current_row_and_a_deletion_without_one(world: World) {
     let mut receiver = Receiver::start().await;
     let (_server, eva) = synced(&world, &receiver, "").await;
     let Some(sql) = table(&world).await else { return };
@@ -162,7 +162,7 @@ async fn a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_del
     let body = call.json();
     assert_eq!((&body["key"], &body["action"]), (&json!("7"), &json!("ACTUALIZAR")));
     assert_eq!(body["data"], json!({ "idper": 7, "nombre": "Ana" }));
-    // Failed: the next attempt reads anew.
+    // The delivery failed. The next attempt reads the row again.
     sql.batch_execute("update siper.usuarios set nombre = 'Ana María' where id = 1").await.unwrap();
     call.answer(500);
     let newest = async {
@@ -190,12 +190,12 @@ async fn a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_del
     tokio::time::timeout(PATIENCE, gone).await.expect("the deletion arrives");
     let done = async { while eva.get("/v1/queues/usuarios_modulo").await.expect(200)["counts"]["in_process"] != 0 {} };
     tokio::time::timeout(PATIENCE, done).await.unwrap();
-    // What was delivered is remembered, so that a comparison finds nothing.
+    // Deliveries are stored, so a comparison finds no difference.
     let kept = sql.query("select action, digest is null from turno.sync_delivered", &[]).await.unwrap();
     assert_eq!((kept.len(), kept[0].get::<_, &str>(0), kept[0].get::<_, bool>(1)), (1, "DESACTIVAR", true));
 }
 
-/// Numbers that look like chance and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -205,7 +205,7 @@ impl Dice {
     }
 }
 
-async fn whatever_the_receiver_does_its_state_ends_as_the_tables(world: World) {
+async fn a_failing_receiver_ends_with_the_state_of_the_table(world: World) {
     let mut receiver = Receiver::start().await;
     let (_server, eva) = synced(&world, &receiver, "probe_ms = 100\nmax_attempts = 3").await;
     let Some(sql) = table(&world).await else { return };
@@ -228,7 +228,7 @@ async fn whatever_the_receiver_does_its_state_ends_as_the_tables(world: World) {
             take(receiver.next().await, dice.roll(3) > 0, &mut known, &mut fences);
         }
     }
-    // From here on it takes everything; it may have been down meanwhile, and comes back by itself.
+    // From here on the receiver accepts everything. The destination may be down, and recovers by a probe.
     let settled = async {
         loop {
             while receiver.has_more() {
@@ -240,12 +240,12 @@ async fn whatever_the_receiver_does_its_state_ends_as_the_tables(world: World) {
                 return;
             }
             if left[3] > 0 && left[..3] == [0; 3] {
-                // Keys that failed alone stay exhausted until somebody retries them.
+                // Keys that failed alone stay exhausted until they are retried.
                 eva.post("/v1/queues/usuarios_modulo/retry-exhausted", json!({})).await.expect(200);
             }
         }
     };
-    tokio::time::timeout(PATIENCE, settled).await.expect("everything is delivered in the end");
+    tokio::time::timeout(PATIENCE, settled).await.expect("every key is delivered in the end");
     let rows = "select idper::text, min(nombre) from siper.usuarios
         where principal and idper is not null group by idper having count(*) = 1";
     for row in sql.query(rows, &[]).await.unwrap() {
@@ -260,7 +260,7 @@ async fn whatever_the_receiver_does_its_state_ends_as_the_tables(world: World) {
     }
 }
 
-/// A receiver as the guide wants it: whoever comes with a smaller fence is late.
+/// A receiver as in the guide: a call with a smaller fence is late.
 fn take(
     call: crate::receiver::Received,
     takes: bool,
@@ -279,7 +279,7 @@ fn take(
     }
 }
 
-async fn a_row_that_cannot_be_read_waits_with_the_error_spends_no_attempt_and_goes_on_after_the_repair(world: World) {
+async fn an_unreadable_row_waits_with_its_error_and_is_delivered_after_the_repair(world: World) {
     let mut receiver = Receiver::start().await;
     let (_server, eva) = synced(&world, &receiver, "max_attempts = 1").await;
     let Some(sql) = table(&world).await else { return };
@@ -296,13 +296,13 @@ async fn a_row_that_cannot_be_read_waits_with_the_error_spends_no_attempt_and_go
     let id = tokio::time::timeout(PATIENCE, failed).await.expect("it shows as failed");
     let item = eva.get(&format!("/v1/queues/usuarios_modulo/items/{id}")).await.expect(200);
     let errors = item["errors"].as_array().unwrap();
-    let said = errors[0]["error"].as_str().unwrap();
-    assert!(said.starts_with("failed to read the row to be delivered: ") && said.contains("nombre"), "{said}");
-    assert_eq!((errors.len(), &errors[0]["attempt"]), (1, &json!(0)), "once, with no attempt: {item}");
+    let detail = errors[0]["error"].as_str().unwrap();
+    assert!(detail.starts_with("failed to read the row to be delivered: ") && detail.contains("nombre"), "{detail}");
+    assert_eq!((errors.len(), &errors[0]["attempt"]), (1, &json!(0)), "one error, with no attempt counted: {item}");
     let listed = eva.get("/v1/sync/sources").await.expect(200);
     let destination = &listed["items"][0]["queue"]["destination"];
-    assert!(destination["failures"].as_i64().unwrap_or(0) == 0, "nobody was called: {destination}");
-    assert!(!receiver.has_more(), "nobody was called");
+    assert!(destination["failures"].as_i64().unwrap_or(0) == 0, "the destination was not called: {destination}");
+    assert!(!receiver.has_more(), "the destination was not called");
     sql.batch_execute("alter table siper.usuarios rename otro to nombre").await.unwrap();
     let call = receiver.next().await;
     assert_eq!(call.json()["data"], json!({ "idper": 7, "nombre": "Ana" }));

@@ -1,4 +1,4 @@
-//! Queues over HTTP: their policies, and what is known about each as a whole.
+//! Queues over HTTP: policies, listings and overviews.
 
 use crate::cases;
 use crate::world::{Answer, Client, Running, World, answer};
@@ -8,33 +8,33 @@ use turno::store::AuditQuery;
 
 cases![
     a_queue_gets_the_defaults_of_its_kind,
-    a_queue_is_what_was_said_and_may_be_changed,
-    a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_groups_by_it,
-    a_change_of_what_another_has_changed_since_is_refused,
+    a_queue_has_the_given_policy_and_can_be_changed,
+    a_full_policy_is_accepted_for_every_kind_and_only_lanes_form_groups,
+    a_queue_change_based_on_an_outdated_version_is_refused,
     a_push_stays_until_another_is_set_or_null_ends_it,
-    a_wrong_policy_is_refused_with_its_field_named,
-    the_kind_is_fixed_while_there_is_work,
-    only_managers_make_queues_and_everybody_sees_them,
-    a_queue_that_nobody_made_is_not_found_anywhere,
+    an_invalid_policy_is_refused_with_the_field_named,
+    the_kind_of_a_queue_with_items_cannot_change,
+    creating_a_queue_needs_a_permission_and_reading_does_not,
+    an_unknown_queue_is_not_found_on_any_route,
     queues_are_listed_by_name_in_pages,
-    a_queue_tells_what_is_in_it,
-    a_paused_queue_hands_nothing_out_until_it_is_resumed,
-    a_queue_of_the_configuration_is_changed_there_and_nowhere_else,
+    a_queue_shows_its_counts,
+    a_paused_queue_hands_out_nothing_until_it_is_resumed,
+    a_queue_from_the_configuration_cannot_be_changed_over_the_api,
 ];
 
-/// A queue made by Eva, who may do everything with it.
+/// Creates a queue as Eva, who has every permission on it.
 pub(crate) async fn made(world: &World, name: &str, policy: Value) -> Client {
     let eva = world.client("eva").await;
     eva.send(Method::PUT, &format!("/v1/queues/{name}"), policy).await.expect(200);
     eva
 }
 
-/// Enqueues; answers the results.
+/// Enqueues items and returns the results.
 pub(crate) async fn add(client: &Client, queue: &str, items: Value) -> Value {
     client.post(&format!("/v1/queues/{queue}/items"), items).await.expect(201)["results"].clone()
 }
 
-/// What `instance` is handed at once.
+/// Claims without waiting, as `instance`.
 pub(crate) async fn claim(client: &Client, queue: &str, instance: &str) -> Vec<Value> {
     claim_with(client, queue, json!({ "instance": instance, "max": 100 })).await
 }
@@ -44,28 +44,29 @@ pub(crate) async fn claim_with(client: &Client, queue: &str, body: Value) -> Vec
     answer["deliveries"].as_array().unwrap().clone()
 }
 
-/// What names a delivery in a settlement.
+/// Returns the reference to a delivery for a settlement.
 pub(crate) fn named(delivery: &Value) -> Value {
     json!({ "delivery": delivery["delivery"], "fence": delivery["fence"] })
 }
 
-/// The one result of settling one delivery.
+/// Settles one delivery and returns its result.
 pub(crate) async fn settle(client: &Client, queue: &str, how: &str, delivery: &Value, more: Value) -> Value {
-    let mut said = named(delivery);
-    said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let answer = client.post(&format!("/v1/queues/{queue}/{how}"), json!({ "deliveries": [said] })).await.expect(200);
+    let mut settlement = named(delivery);
+    settlement.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let answer =
+        client.post(&format!("/v1/queues/{queue}/{how}"), json!({ "deliveries": [settlement] })).await.expect(200);
     assert_eq!(answer["results"].as_array().unwrap().len(), 1);
     assert_eq!(answer["results"][0]["delivery"], delivery["delivery"]);
     answer["results"][0].clone()
 }
 
-/// The ids in deliveries, in order.
+/// Returns the item ids of deliveries, in order.
 pub(crate) fn ids(deliveries: &[Value]) -> Vec<&str> {
     let items = deliveries.iter().flat_map(|delivery| delivery["items"].as_array().unwrap());
     items.map(|item| item["id"].as_str().unwrap()).collect()
 }
 
-/// Who was audited for this action, and about what, oldest first.
+/// Returns the user and the resource of every audit entry of this action, oldest first.
 pub(crate) async fn audited(world: &World, action: &str) -> Vec<(String, String)> {
     let query = AuditQuery { action: Some(action.to_owned()), after: Some(0), limit: 100, ..AuditQuery::default() };
     let entries = world.turno.audit(query).await.unwrap();
@@ -93,31 +94,31 @@ async fn a_queue_gets_the_defaults_of_its_kind(world: World) {
     );
 }
 
-async fn a_queue_is_what_was_said_and_may_be_changed(world: World) {
-    let said = json!({ "kind": "lane", "lock_timeout_ms": 101, "max_hold_ms": 102, "window_ms": 103,
+async fn a_queue_has_the_given_policy_and_can_be_changed(world: World) {
+    let policy = json!({ "kind": "lane", "lock_timeout_ms": 101, "max_hold_ms": 102, "window_ms": 103,
         "typing_extension_ms": 104, "max_wait_ms": 105, "batch_max": 106, "max_attempts": 107, "backoff_ms": 108,
         "retention_s": 109, "on_exhausted": "hold" });
-    let eva = made(&world, "bot", said.clone()).await;
-    assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["policy"], said);
+    let eva = made(&world, "bot", policy.clone()).await;
+    assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["policy"], policy);
     let changed = eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
     assert_eq!(
         (&changed["window_ms"], &changed["lock_timeout_ms"]),
         (&json!(0), &json!(15_000)),
-        "as said, else defaults"
+        "given values, else defaults"
     );
     assert_eq!(audited(&world, "queue_put").await, [("eva".into(), "bot".into()), ("eva".into(), "bot".into())]);
 }
 
-async fn a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_groups_by_it(world: World) {
+async fn a_full_policy_is_accepted_for_every_kind_and_only_lanes_form_groups(world: World) {
     let eva = world.client("eva").await;
     for (kind, at_once) in [("lane", vec!["b"]), ("inbox", vec!["a", "b"]), ("sync", vec!["a", "b"])] {
-        let said = json!({ "kind": kind, "lock_timeout_ms": 101, "max_hold_ms": 102, "window_ms": 60_000,
+        let policy = json!({ "kind": kind, "lock_timeout_ms": 101, "max_hold_ms": 102, "window_ms": 60_000,
             "typing_extension_ms": 60_001, "max_wait_ms": 60_002, "batch_max": 2, "max_attempts": 107, "backoff_ms": 108,
             "retention_s": 109, "on_exhausted": "hold" });
         let path = format!("/v1/queues/q-{kind}");
-        eva.send(Method::PUT, &path, said.clone()).await.expect(200);
-        assert_eq!(eva.get(&path).await.expect(200)["policy"], said);
-        // In the lane, the two of leo fill their batch, and ana's window is open.
+        eva.send(Method::PUT, &path, policy.clone()).await.expect(200);
+        assert_eq!(eva.get(&path).await.expect(200)["policy"], policy);
+        // In the lane, leo's two items fill their batch, and ana's window is open.
         let leo = json!({ "id": "b", "key": "leo", "payload": 1 });
         add(&eva, &format!("q-{kind}"), json!([{ "id": "a", "key": "ana", "payload": 1 }, leo])).await;
         eva.post(&format!("{path}/typing"), json!({ "key": "ana" })).await.expect(202);
@@ -133,7 +134,7 @@ async fn a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_
     }
 }
 
-async fn a_change_of_what_another_has_changed_since_is_refused(world: World) {
+async fn a_queue_change_based_on_an_outdated_version_is_refused(world: World) {
     let eva = world.client("eva").await;
     let put = async |header: &str, tag: &str, attempts: u32| {
         let body = json!({ "kind": "inbox", "max_attempts": attempts });
@@ -167,12 +168,16 @@ async fn a_push_stays_until_another_is_set_or_null_ends_it(world: World) {
     let row = async || world.turno.queues().await.unwrap().remove(0).push;
     assert!(row().await.unwrap().contains("s3cret"));
     let short = put(&eva, json!({ "kind": "lane", "lock_timeout_ms": 1_000, "max_hold_ms": 1_000 })).await;
-    assert_eq!(short.problem(400, "bad_field")["field"], "push.timeout_ms", "it no longer fits");
+    assert_eq!(
+        short.problem(400, "bad_field")["field"],
+        "push.timeout_ms",
+        "the timeout must be shorter than the lock"
+    );
     let ended = put(&eva, json!({ "kind": "lane", "push": null })).await.expect(200);
     assert_eq!((&ended["push"], row().await), (&Value::Null, None));
 }
 
-async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
+async fn an_invalid_policy_is_refused_with_the_field_named(world: World) {
     let eva = world.client("eva").await;
     for (body, field) in [
         (json!({}), "kind"),
@@ -201,7 +206,7 @@ async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
     eva.get("/v1/queues/bot").await.problem(404, "not_found");
 }
 
-async fn the_kind_is_fixed_while_there_is_work(world: World) {
+async fn the_kind_of_a_queue_with_items_cannot_change(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     let refused = eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "lane" })).await.problem(409, "kind_fixed");
@@ -212,14 +217,14 @@ async fn the_kind_is_fixed_while_there_is_work(world: World) {
     assert_eq!(changed["kind"], "lane");
 }
 
-async fn only_managers_make_queues_and_everybody_sees_them(world: World) {
+async fn creating_a_queue_needs_a_permission_and_reading_does_not(world: World) {
     let (ana, vera) = (world.client("ana").await, world.client("vera").await);
     let refused = ana.send(Method::PUT, "/v1/queues/bot", json!({ "nonsense": 1 })).await.problem(403, "forbidden");
     assert_eq!(refused["permission"], "queues.manage");
     made(&world, "bot", json!({ "kind": "inbox" })).await;
     assert_eq!(vera.get("/v1/queues/bot").await.expect(200)["name"], "bot");
     assert_eq!(vera.get("/v1/queues").await.expect(200)["items"][0]["name"], "bot");
-    world.nobody().get("/v1/queues").await.problem(401, "unauthenticated");
+    world.anonymous().get("/v1/queues").await.problem(401, "unauthenticated");
     for (path, permission) in [
         ("items", "queues.produce"),
         ("typing", "queues.produce"),
@@ -238,11 +243,11 @@ async fn only_managers_make_queues_and_everybody_sees_them(world: World) {
         let path = format!("/v1/queues/bot/{path}");
         let refused = vera.post(&path, json!({ "nonsense": 1 })).await.problem(403, "forbidden");
         assert_eq!(refused["permission"], permission, "{path}");
-        world.nobody().post(&path, json!({ "nonsense": 1 })).await.problem(401, "unauthenticated");
+        world.anonymous().post(&path, json!({ "nonsense": 1 })).await.problem(401, "unauthenticated");
     }
 }
 
-async fn a_queue_that_nobody_made_is_not_found_anywhere(world: World) {
+async fn an_unknown_queue_is_not_found_on_any_route(world: World) {
     let eva = world.client("eva").await;
     for path in ["", "/items", "/items/m-1", "/items/m-1/why", "/keys/ana/why"] {
         eva.get(&format!("/v1/queues/none{path}")).await.problem(404, "not_found");
@@ -289,7 +294,7 @@ async fn queues_are_listed_by_name_in_pages(world: World) {
     }
 }
 
-async fn a_queue_tells_what_is_in_it(world: World) {
+async fn a_queue_shows_its_counts(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox", "max_attempts": 1 })).await;
     let empty = eva.get("/v1/queues/mails").await.expect(200);
     assert_eq!((&empty["oldest_waiting_at"], &empty["oldest_waiting_ms"]), (&Value::Null, &Value::Null));
@@ -311,7 +316,7 @@ async fn a_queue_tells_what_is_in_it(world: World) {
     assert_eq!((&seen["paused"], &seen["managed_by_config"]), (&json!(false), &json!(false)));
 }
 
-async fn a_paused_queue_hands_nothing_out_until_it_is_resumed(world: World) {
+async fn a_paused_queue_hands_out_nothing_until_it_is_resumed(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!([{ "id": "m-1", "payload": 1 }, { "id": "m-2", "payload": 2 }])).await;
     let before = claim_with(&eva, "mails", json!({ "instance": "w-1" })).await;
@@ -319,8 +324,12 @@ async fn a_paused_queue_hands_nothing_out_until_it_is_resumed(world: World) {
     assert!(claim(&eva, "mails", "w-1").await.is_empty());
     let refused = eva.post("/v1/queues/mails/items/m-2/claim", json!({ "instance": "w" })).await;
     assert_eq!(refused.problem(409, "not_available")["reason"], "paused");
-    assert_eq!(settle(&eva, "mails", "ack", &before[0], json!({})).await["outcome"], "acked", "what is held goes on");
-    // Resuming wakes who waits.
+    assert_eq!(
+        settle(&eva, "mails", "ack", &before[0], json!({})).await["outcome"],
+        "acked",
+        "a live delivery can still be settled"
+    );
+    // Resuming wakes a waiting claim.
     let waiting = claim_with(&eva, "mails", json!({ "instance": "w-2", "wait_ms": 30_000 }));
     let resumed = async { eva.post("/v1/queues/mails/resume", json!({})).await.expect(200) };
     let (got, resumed) = tokio::join!(waiting, resumed);
@@ -330,7 +339,7 @@ async fn a_paused_queue_hands_nothing_out_until_it_is_resumed(world: World) {
     eva.post("/v1/queues/mails/pause", json!({ "why": 1 })).await.problem(400, "bad_field");
 }
 
-async fn a_queue_of_the_configuration_is_changed_there_and_nowhere_else(world: World) {
+async fn a_queue_from_the_configuration_cannot_be_changed_over_the_api(world: World) {
     let port = world.server.base.rsplit(':').next().unwrap();
     let file = std::env::temp_dir().join(format!("turno-managed-{}-{port}.toml", std::process::id()));
     std::fs::write(&file, "[queues.bot]\nkind = \"lane\"\nwindow_ms = 77\n").unwrap();
@@ -341,7 +350,11 @@ async fn a_queue_of_the_configuration_is_changed_there_and_nowhere_else(world: W
     assert!(refused.problem(409, "managed_by_config")["detail"].as_str().unwrap().contains("bot"));
     let seen = eva.get("/v1/queues/bot").await.expect(200);
     assert_eq!((&seen["managed_by_config"], &seen["policy"]["window_ms"]), (&json!(true), &json!(77)));
-    assert_eq!(eva.post("/v1/queues/bot/pause", json!({})).await.expect(200)["paused"], true, "that is no policy");
+    assert_eq!(
+        eva.post("/v1/queues/bot/pause", json!({})).await.expect(200)["paused"],
+        true,
+        "a pause is not part of the policy"
+    );
     let other = eva.send(Method::PUT, "/v1/queues/other", json!({ "kind": "lane" })).await.expect(200);
     assert_eq!(other["window_ms"], 3_000);
 }

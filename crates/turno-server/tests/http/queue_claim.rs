@@ -1,4 +1,4 @@
-//! Taking work over HTTP: order, one winner, repeats, and clients that go away.
+//! Claims over HTTP: order, one winner, repeats, and clients that disconnect.
 
 use crate::cases;
 use crate::queue::{add, claim, claim_with, ids, made, settle};
@@ -11,17 +11,17 @@ use tokio::net::TcpStream;
 
 cases![
     a_key_has_one_delivery_in_flight_and_its_items_come_in_order,
-    a_window_hands_over_what_arrives_together,
-    a_wrong_claim_is_refused_with_its_field_named,
-    of_many_claimers_of_one_id_exactly_one_wins,
-    claiming_a_certain_item_tells_why_not,
+    messages_of_one_window_are_delivered_together,
+    an_invalid_claim_is_refused_with_the_field_named,
+    exactly_one_of_many_claims_of_one_id_is_granted,
+    a_refused_claim_of_one_item_has_its_reason,
     a_repeated_claim_of_one_item_gets_the_same_delivery,
     a_repeated_request_gets_the_same_deliveries,
     an_expired_claim_is_available_again_and_the_late_ack_is_stale,
-    a_waiting_claim_gets_what_arrives,
-    a_client_that_leaves_while_it_waits_loses_nothing,
-    a_stopping_server_ends_waiting_claims_and_takes_nothing_on,
-    two_servers_share_a_queue_and_the_death_of_one_loses_nothing,
+    a_waiting_claim_gets_the_next_item,
+    a_client_that_disconnects_during_a_waiting_claim_loses_no_item,
+    a_stopping_server_ends_waiting_claims_and_hands_out_nothing,
+    two_servers_share_a_queue_and_a_crash_loses_no_item,
 ];
 
 async fn a_key_has_one_delivery_in_flight_and_its_items_come_in_order(world: World) {
@@ -30,11 +30,11 @@ async fn a_key_has_one_delivery_in_flight_and_its_items_come_in_order(world: Wor
     add(&eva, "bot", json!([item("a1", "ana"), item("a2", "ana"), item("l1", "leo"), item("a3", "ana")])).await;
     let mut got = claim(&eva, "bot", "w-1").await;
     assert_eq!(ids(&got), ["a1", "l1"]);
-    assert!(claim(&eva, "bot", "w-2").await.is_empty(), "ana's others wait for her first");
+    assert!(claim(&eva, "bot", "w-2").await.is_empty(), "ana's other items wait for her first");
     let first = got.remove(0);
     assert_eq!((&first["key"], &first["attempt"]), (&json!("ana"), &json!(1)));
     assert!((1..=15_000).contains(&first["expires_in_ms"].as_i64().unwrap()));
-    assert!(first.get("revision").is_none(), "only changes of a sync queue have one");
+    assert!(first.get("revision").is_none(), "only deliveries of a sync queue have a revision");
     let item = &first["items"][0];
     assert_eq!((&item["action"], &item["payload"], &item["attempt"]), (&json!("say"), &json!("a1"), &json!(1)));
     let mut order = vec!["a1".to_owned()];
@@ -49,17 +49,17 @@ async fn a_key_has_one_delivery_in_flight_and_its_items_come_in_order(world: Wor
     assert_eq!(order, ["a1", "a2", "a3"]);
 }
 
-async fn a_window_hands_over_what_arrives_together(world: World) {
+async fn messages_of_one_window_are_delivered_together(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 150, "max_wait_ms": 5_000 })).await;
     add(&eva, "bot", json!({ "id": "hola", "key": "ana", "payload": 1 })).await;
     add(&eva, "bot", json!({ "id": "¿hay lugar?", "key": "ana", "payload": 2 })).await;
     let got = claim_with(&eva, "bot", json!({ "instance": "w", "wait_ms": 10_000 })).await;
     assert_eq!((got.len(), ids(&got)), (1, vec!["hola", "¿hay lugar?"]));
     add(&eva, "bot", json!({ "id": "tarde", "key": "ana", "payload": 3 })).await;
-    assert!(claim(&eva, "bot", "w").await.is_empty(), "what comes after the hand-out is not in it");
+    assert!(claim(&eva, "bot", "w").await.is_empty(), "a later item is not part of the delivery");
 }
 
-async fn a_wrong_claim_is_refused_with_its_field_named(world: World) {
+async fn an_invalid_claim_is_refused_with_the_field_named(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     for (body, field) in [
@@ -84,10 +84,10 @@ async fn a_wrong_claim_is_refused_with_its_field_named(world: World) {
             assert_eq!(refused["field"], "instance");
         }
     }
-    assert_eq!(claim(&eva, "mails", "w").await[0]["attempt"], 1, "nothing was handed out meanwhile");
+    assert_eq!(claim(&eva, "mails", "w").await[0]["attempt"], 1, "the refused claims handed out nothing");
 }
 
-/// Claims by id, all at the same time, each over a connection of its own.
+/// Claims by id, all at the same time, each over its own connection.
 async fn claim_all(clients: &[Client], id_of: impl Fn(usize) -> String) -> Vec<Answer> {
     let calls = clients.iter().enumerate().map(|(index, client)| {
         let path = format!("/v1/queues/mails/items/{}/claim", id_of(index));
@@ -96,7 +96,7 @@ async fn claim_all(clients: &[Client], id_of: impl Fn(usize) -> String) -> Vec<A
     join_all(calls).await
 }
 
-async fn of_many_claimers_of_one_id_exactly_one_wins(world: World) {
+async fn exactly_one_of_many_claims_of_one_id_is_granted(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let clients: Vec<Client> = (0..16).map(|_| eva.fresh()).collect();
     let items =
@@ -109,13 +109,13 @@ async fn of_many_claimers_of_one_id_exactly_one_wins(world: World) {
         for lost in answers.iter().filter(|answer| answer.status != 200) {
             lost.problem(409, "already_claimed");
         }
-        // Where there is one for each, nobody is refused: the others above lost to the winner, and to nothing else.
+        // The control: with one item each, every claim is granted. So the others above lost only to the winner.
         let mine = claim_all(&clients[1..], |index| format!("r{round}-{}", index + 1)).await;
         assert!(mine.iter().all(|answer| answer.status == 200), "{mine:?}");
     }
 }
 
-async fn claiming_a_certain_item_tells_why_not(world: World) {
+async fn a_refused_claim_of_one_item_has_its_reason(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 })).await;
     let item = |id: &str| json!({ "id": id, "key": "ana", "payload": id });
     add(&eva, "bot", json!([item("m-1"), item("m-2")])).await;
@@ -168,13 +168,13 @@ async fn a_repeated_request_gets_the_same_deliveries(world: World) {
     };
     assert_eq!((first.len(), names(&again)), (2, names(&first)));
     let other = claim_with(&eva, "mails", ask("r-2")).await;
-    assert_eq!(other.len(), 1, "another request gets other work");
+    assert_eq!(other.len(), 1, "another request gets other items");
     let leo = world.client("leo").await;
-    assert!(claim_with(&leo, "mails", ask("r-1")).await.is_empty(), "what another user was handed is not his");
+    assert!(claim_with(&leo, "mails", ask("r-1")).await.is_empty(), "a request id counts per user");
     for delivery in &first {
         settle(&eva, "mails", "ack", delivery, json!({})).await;
     }
-    assert!(claim_with(&eva, "mails", ask("r-1")).await.is_empty(), "what is settled is not handed out again");
+    assert!(claim_with(&eva, "mails", ask("r-1")).await.is_empty(), "settled deliveries are not returned again");
 }
 
 async fn an_expired_claim_is_available_again_and_the_late_ack_is_stale(world: World) {
@@ -193,24 +193,27 @@ async fn an_expired_claim_is_available_again_and_the_late_ack_is_stale(world: Wo
     assert_eq!((&error["attempt"], &error["instance"], &error["fence"]), (&json!(1), &json!("w-dead"), &dead["fence"]));
 }
 
-async fn a_waiting_claim_gets_what_arrives(world: World) {
+async fn a_waiting_claim_gets_the_next_item(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let waiting = claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 30_000 }));
     let arriving = add(&eva, "mails", json!({ "id": "m-1", "payload": 1 }));
     let (got, _) = tokio::join!(waiting, arriving);
     assert_eq!(ids(&got), ["m-1"]);
-    assert!(claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 100 })).await.is_empty(), "after the wait");
+    assert!(
+        claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 100 })).await.is_empty(),
+        "the claim ends empty after its wait"
+    );
 }
 
-async fn a_client_that_leaves_while_it_waits_loses_nothing(world: World) {
+async fn a_client_that_disconnects_during_a_waiting_claim_loses_no_item(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     for round in 0..3 {
-        // They ask, and hang up before anything has come.
+        // The clients hang up while they wait.
         let leaving = (0..4).map(|_| {
             let client = eva.fresh();
             async move {
                 let asked = client.post("/v1/queues/mails/claim", json!({ "instance": "ghost", "wait_ms": 30_000 }));
-                assert!(tokio::time::timeout(Duration::from_millis(200), asked).await.is_err(), "it waits");
+                assert!(tokio::time::timeout(Duration::from_millis(200), asked).await.is_err(), "the claim waits");
             }
         });
         join_all(leaving).await;
@@ -218,29 +221,29 @@ async fn a_client_that_leaves_while_it_waits_loses_nothing(world: World) {
         let got = claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 10_000 })).await;
         assert_eq!((ids(&got), &got[0]["attempt"]), (vec![format!("m-{round}").as_str()], &json!(1)));
     }
-    // Who hangs up after the answer has it: it comes back when its time is over, and not before.
+    // A client that hangs up after the answer keeps the delivery until it expires.
     add(&eva, "mails", json!({ "id": "taken", "payload": 1 })).await;
     assert_eq!(claim(&eva.fresh(), "mails", "gone").await.len(), 1);
     assert!(claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 200 })).await.is_empty());
 }
 
-async fn a_stopping_server_ends_waiting_claims_and_takes_nothing_on(mut world: World) {
+async fn a_stopping_server_ends_waiting_claims_and_hands_out_nothing(mut world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     made(&world, "empty", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     let waiting = eva.post("/v1/queues/empty/claim", json!({ "instance": "w", "wait_ms": 30_000 }));
     tokio::pin!(waiting);
-    assert!(tokio::time::timeout(Duration::from_secs(1), &mut waiting).await.is_err(), "it waits");
+    assert!(tokio::time::timeout(Duration::from_secs(1), &mut waiting).await.is_err(), "the claim waits");
     let late = HalfAsked::claim(&world, &eva, "mails").await;
     world.server.tell_to_stop();
-    assert_eq!(waiting.await.expect(200), json!({ "deliveries": [] }), "at once, not after its wait");
+    assert_eq!(waiting.await.expect(200), json!({ "deliveries": [] }), "the claim ends at once, not after its wait");
     let refused = late.finish(r#"{"instance":"w"}"#).await;
     assert!(refused.starts_with("HTTP/1.1 503") && refused.contains(r#""code":"stopping""#), "{refused}");
     assert_eq!(world.server.stop(), Some(0));
     assert_eq!(world.turno.queue("mails").await.unwrap().counts().await.unwrap().pending, 1);
 }
 
-/// A claim whose body is still to come, and whose handler waits for it.
+/// A claim without its body. The handler waits for it.
 struct HalfAsked(TcpStream);
 
 impl HalfAsked {
@@ -270,7 +273,7 @@ impl HalfAsked {
     }
 }
 
-async fn two_servers_share_a_queue_and_the_death_of_one_loses_nothing(world: World) {
+async fn two_servers_share_a_queue_and_a_crash_loses_no_item(world: World) {
     let mut second = world.second();
     let eva = made(&world, "mails", json!({ "kind": "inbox", "lock_timeout_ms": 5_000 })).await;
     let there = eva.at(&second);
@@ -281,14 +284,14 @@ async fn two_servers_share_a_queue_and_the_death_of_one_loses_nothing(world: Wor
     let mut seen: Vec<&str> = ids(&here).into_iter().chain(ids(&theirs)).collect();
     seen.sort_unstable();
     seen.dedup();
-    assert_eq!(seen.len(), 10, "each went to one of them");
-    // What one server handed out is settled at the other.
+    assert_eq!(seen.len(), 10, "each item is delivered once");
+    // A delivery of one server is settled at the other.
     assert_eq!(settle(&eva, "mails", "ack", &theirs[0], json!({})).await["outcome"], "acked");
     second.kill();
     let mut done = 1;
     while done < 20 {
         let got = claim_with(&eva, "mails", json!({ "instance": "w-1", "max": 100, "wait_ms": 20_000 })).await;
-        assert!(!got.is_empty(), "all that the dead one held comes back");
+        assert!(!got.is_empty(), "the deliveries of the killed server come back");
         for delivery in &got {
             done += usize::from(settle(&eva, "mails", "ack", delivery, json!({})).await["outcome"] == "acked");
         }

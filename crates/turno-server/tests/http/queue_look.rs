@@ -1,4 +1,4 @@
-//! Looking at items over HTTP, asking why, and what people do to them.
+//! Reads of items over HTTP, `why`, retries and cancellations.
 
 use crate::cases;
 use crate::queue::{add, audited, claim, ids, made, settle};
@@ -7,24 +7,24 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 cases![
-    an_item_tells_its_whole_story,
+    an_item_shows_its_whole_timeline,
     items_are_listed_by_state_and_key_in_pages,
-    why_says_who_and_until_when_in_the_readers_language,
-    why_of_a_key_speaks_of_its_first_unfinished_item,
-    an_exhausted_item_goes_round_again_in_its_place,
+    why_names_the_worker_and_the_time_in_the_callers_language,
+    why_of_a_key_is_that_of_its_first_unfinished_item,
+    a_retried_item_keeps_its_order_in_the_lane,
     an_item_is_corrected_and_retried,
-    what_is_in_process_or_done_is_neither_retried_nor_cancelled,
-    all_exhausted_items_go_round_again_or_those_of_one_key,
+    an_item_in_process_or_finished_is_neither_retried_nor_cancelled,
+    exhausted_items_are_retried_all_or_by_key,
 ];
 
-/// An item that has failed for good.
+/// Exhausts an item with a final failure.
 async fn exhaust(client: &Client, queue: &str, id: &str) {
     let got =
         client.post(&format!("/v1/queues/{queue}/items/{id}/claim"), json!({ "instance": "w-1" })).await.expect(200);
     settle(client, queue, "fail", &got, json!({ "error": "no route", "final": true })).await;
 }
 
-async fn an_item_tells_its_whole_story(world: World) {
+async fn an_item_shows_its_whole_timeline(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
     add(&eva, "bot", json!({ "id": "m/1", "key": "ana", "action": "say", "payload": [1] })).await;
     let path = "/v1/queues/bot/items/m%2F1";
@@ -87,7 +87,7 @@ async fn items_are_listed_by_state_and_key_in_pages(world: World) {
     }
 }
 
-async fn why_says_who_and_until_when_in_the_readers_language(world: World) {
+async fn why_names_the_worker_and_the_time_in_the_callers_language(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 })).await;
     let item = |id: &str, key: &str, delay: i64| json!({ "id": id, "key": key, "payload": 1, "delay_ms": delay });
     add(&eva, "bot", json!([item("m-1", "ana", 0), item("m-2", "ana", 0), item("m-3", "leo", 7_200_000)])).await;
@@ -121,7 +121,7 @@ async fn why_says_who_and_until_when_in_the_readers_language(world: World) {
     eva.get("/v1/queues/bot/items/none/why").await.problem(404, "not_found");
 }
 
-async fn why_of_a_key_speaks_of_its_first_unfinished_item(world: World) {
+async fn why_of_a_key_is_that_of_its_first_unfinished_item(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "on_exhausted": "hold" })).await;
     let why = async || eva.get("/v1/queues/bot/keys/ana%20p%C3%A9rez/why").await.expect(200);
     let empty = why().await;
@@ -137,13 +137,13 @@ async fn why_of_a_key_speaks_of_its_first_unfinished_item(world: World) {
     eva.get(&format!("/v1/queues/bot/keys/{}/why", "x".repeat(201))).await.problem(404, "not_found");
 }
 
-async fn an_exhausted_item_goes_round_again_in_its_place(world: World) {
+async fn a_retried_item_keeps_its_order_in_the_lane(world: World) {
     let eva =
         made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1, "on_exhausted": "hold" })).await;
     add(&eva, "bot", json!([{ "id": "m-1", "key": "ana", "payload": 1 }, { "id": "m-2", "key": "ana", "payload": 2 }]))
         .await;
     exhaust(&eva, "bot", "m-1").await;
-    assert!(claim(&eva, "bot", "w").await.is_empty(), "it holds its lane");
+    assert!(claim(&eva, "bot", "w").await.is_empty(), "the exhausted item holds its lane");
     let over = eva.post("/v1/queues/bot/items/m-1/claim", json!({ "instance": "w" })).await;
     let over = over.problem(409, "already_processed");
     assert_eq!(over["state"], "exhausted");
@@ -168,17 +168,21 @@ async fn an_item_is_corrected_and_retried(world: World) {
     let request = eva.request(Method::POST, "/v1/queues/mails/items/m-1/retry");
     let corrected = answer(request.header("content-type", "application/json").body(body).send().await.unwrap()).await;
     corrected.expect(200);
-    assert!(corrected.text.contains(r#""payload":{ "to" :"ana@example.org"}"#), "as it came: {}", corrected.text);
+    assert!(
+        corrected.text.contains(r#""payload":{ "to" :"ana@example.org"}"#),
+        "the payload is unchanged: {}",
+        corrected.text
+    );
     eva.post("/v1/queues/mails/items/m-2/retry", json!({ "payload": null })).await.expect(200);
     let got = claim(&eva, "mails", "w").await;
     assert_eq!(got[0]["items"][0]["payload"], json!({ "to": "ana@example.org" }));
-    assert_eq!(got[1]["items"][0]["payload"], Value::Null, "null is a payload like any other");
+    assert_eq!(got[1]["items"][0]["payload"], Value::Null, "null is a valid payload");
     let edits = [("eva".to_owned(), "mails/m-1".to_owned()), ("eva".to_owned(), "mails/m-2".to_owned())];
     assert_eq!(audited(&world, "item_edit").await, edits);
     eva.post("/v1/queues/mails/items/m-1/retry", json!({ "pyload": 1 })).await.problem(400, "bad_field");
 }
 
-async fn what_is_in_process_or_done_is_neither_retried_nor_cancelled(world: World) {
+async fn an_item_in_process_or_finished_is_neither_retried_nor_cancelled(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!([{ "id": "m-1", "payload": 1 }, { "id": "m-2", "payload": 2 }])).await;
     let got = eva.post("/v1/queues/mails/items/m-1/claim", json!({ "instance": "w" })).await.expect(200);
@@ -203,7 +207,7 @@ async fn what_is_in_process_or_done_is_neither_retried_nor_cancelled(world: Worl
     assert_eq!(audited(&world, "item_cancel").await, [("eva".into(), "mails/m-2".into())]);
 }
 
-async fn all_exhausted_items_go_round_again_or_those_of_one_key(world: World) {
+async fn exhausted_items_are_retried_all_or_by_key(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let item = |n: i32| json!({ "id": format!("m-{n}"), "key": if n == 1 { "ana" } else { "leo" }, "payload": n });
     add(&eva, "mails", (1..=4).map(item).collect()).await;

@@ -1,4 +1,4 @@
-//! Settling deliveries over HTTP: done, failed, given back, still at it; and saying so twice.
+//! Settlements over HTTP: ack, fail, return, heartbeat, and their repeats.
 
 use crate::cases;
 use crate::queue::{add, claim, claim_with, ids, made, named, settle};
@@ -6,19 +6,19 @@ use crate::world::World;
 use serde_json::{Value, json};
 
 cases![
-    an_ack_finishes_and_a_repeated_one_says_so,
-    an_ack_through_an_item_gives_the_rest_back,
-    a_failure_is_tried_again_until_attempts_are_used_up,
+    an_ack_finishes_an_item_and_a_repeat_is_marked_as_repeated,
+    an_ack_through_an_item_returns_the_rest,
+    a_failed_item_is_retried_until_its_attempts_are_used_up,
     a_final_failure_exhausts_at_once,
-    a_failed_item_of_a_group_lets_those_before_it_be_done,
-    a_return_takes_the_attempt_back,
+    a_failed_item_of_a_group_leaves_the_items_before_it_processed,
+    a_return_counts_no_attempt,
     a_heartbeat_renews_but_not_beyond_the_longest_hold,
-    deliveries_that_are_not_ours_are_stale_and_the_others_go_on,
-    a_failure_of_what_changed_meanwhile_is_superseded,
-    a_wrong_settlement_is_refused_with_its_field_named,
+    foreign_deliveries_are_stale_and_the_others_are_settled,
+    a_failure_of_a_changed_sync_item_is_superseded,
+    an_invalid_settlement_is_refused_with_the_field_named,
 ];
 
-async fn an_ack_finishes_and_a_repeated_one_says_so(world: World) {
+async fn an_ack_finishes_an_item_and_a_repeat_is_marked_as_repeated(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     let got = claim(&eva, "mails", "w").await.remove(0);
@@ -29,12 +29,16 @@ async fn an_ack_finishes_and_a_repeated_one_says_so(world: World) {
     let twice = json!({ "deliveries": [named(&got), named(&got)] });
     let answers = eva.post("/v1/queues/mails/ack", twice).await.expect(200);
     assert!(answers["results"].as_array().unwrap().iter().all(|result| result["repeated"] == true));
-    assert_eq!(settle(&eva, "mails", "return", &got, json!({})).await["outcome"], "stale", "it was not returned");
+    assert_eq!(
+        settle(&eva, "mails", "return", &got, json!({})).await["outcome"],
+        "stale",
+        "a return does not repeat an ack"
+    );
     let item = eva.get("/v1/queues/mails/items/m-1").await.expect(200);
     assert_eq!((&item["state"], &item["attempts"]), (&json!("processed"), &json!(1)));
 }
 
-async fn an_ack_through_an_item_gives_the_rest_back(world: World) {
+async fn an_ack_through_an_item_returns_the_rest(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
     let items: Vec<Value> = (1..=3).map(|n| json!({ "id": format!("m-{n}"), "key": "ana", "payload": n })).collect();
     add(&eva, "bot", json!(items)).await;
@@ -47,7 +51,7 @@ async fn an_ack_through_an_item_gives_the_rest_back(world: World) {
     assert_eq!((ids(&rest), &rest[0]["attempt"]), (vec!["m-2", "m-3"], &json!(1)));
     let again = settle(&eva, "bot", "ack", &got, json!({ "through": "m-1" })).await;
     assert_eq!((&again["outcome"], &again["repeated"]), (&json!("acked"), &json!(true)));
-    // Another ack is no repeat: it would report as done what was given back.
+    // Another ack is no repeat: it would mark returned items as processed.
     for other in [json!({ "through": "m-3" }), json!({}), json!({ "through": "m-9" })] {
         assert_eq!(settle(&eva, "bot", "ack", &got, other.clone()).await["outcome"], "stale", "{other}");
     }
@@ -57,7 +61,7 @@ async fn an_ack_through_an_item_gives_the_rest_back(world: World) {
     assert_eq!((&whole["outcome"], &whole["repeated"]), (&json!("acked"), &json!(true)));
 }
 
-async fn a_failure_is_tried_again_until_attempts_are_used_up(world: World) {
+async fn a_failed_item_is_retried_until_its_attempts_are_used_up(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox", "max_attempts": 2, "backoff_ms": 100 })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     let got = claim(&eva, "mails", "w").await.remove(0);
@@ -86,17 +90,17 @@ async fn a_final_failure_exhausts_at_once(world: World) {
     let soon = settle(&eva, "mails", "fail", &got[1], json!({ "error": "busy", "retry_in_ms": 0 })).await;
     assert_eq!(soon["outcome"], "retrying");
     let next = claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 10_000 })).await;
-    assert_eq!(ids(&next), ["m-2"], "as soon as the worker wanted");
+    assert_eq!(ids(&next), ["m-2"], "the retry is due as soon as the worker asked");
 }
 
-async fn a_failed_item_of_a_group_lets_those_before_it_be_done(world: World) {
+async fn a_failed_item_of_a_group_leaves_the_items_before_it_processed(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "backoff_ms": 60_000 })).await;
     let items: Vec<Value> = (1..=3).map(|n| json!({ "id": format!("m-{n}"), "key": "ana", "payload": n })).collect();
     add(&eva, "bot", json!(items)).await;
     let got = claim(&eva, "bot", "w").await.remove(0);
-    let said = json!({ "error": "cannot read it", "item": "m-2" });
-    assert_eq!(settle(&eva, "bot", "fail", &got, said.clone()).await["outcome"], "retrying");
-    assert_eq!(settle(&eva, "bot", "fail", &got, said).await["repeated"], true);
+    let failure = json!({ "error": "cannot read it", "item": "m-2" });
+    assert_eq!(settle(&eva, "bot", "fail", &got, failure.clone()).await["outcome"], "retrying");
+    assert_eq!(settle(&eva, "bot", "fail", &got, failure).await["repeated"], true);
     let mut states = Vec::new();
     for id in ["m-1", "m-2", "m-3"] {
         let item = eva.get(&format!("/v1/queues/bot/items/{id}")).await.expect(200);
@@ -106,10 +110,10 @@ async fn a_failed_item_of_a_group_lets_those_before_it_be_done(world: World) {
     assert_eq!(states, expected.map(|(state, attempts)| (state.to_owned(), attempts)));
     assert!(claim(&eva, "bot", "w").await.is_empty(), "a failing head blocks its own key");
     add(&eva, "bot", json!({ "id": "l-1", "key": "leo", "payload": 1 })).await;
-    assert_eq!(ids(&claim(&eva, "bot", "w").await), ["l-1"], "and nobody else's");
+    assert_eq!(ids(&claim(&eva, "bot", "w").await), ["l-1"], "other keys are not blocked");
 }
 
-async fn a_return_takes_the_attempt_back(world: World) {
+async fn a_return_counts_no_attempt(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox", "max_attempts": 1 })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     for _ in 0..3 {
@@ -120,7 +124,11 @@ async fn a_return_takes_the_attempt_back(world: World) {
         assert_eq!(settle(&eva, "mails", "ack", &got, json!({})).await["outcome"], "stale");
         let other = claim(&eva, "mails", "other").await.remove(0);
         let again = settle(&eva, "mails", "return", &got, json!({})).await;
-        assert_eq!((&again["outcome"], &again["repeated"]), (&json!("returned"), &json!(true)), "another has it now");
+        assert_eq!(
+            (&again["outcome"], &again["repeated"]),
+            (&json!("returned"), &json!(true)),
+            "also while another delivery is live"
+        );
         assert_eq!(settle(&eva, "mails", "return", &other, json!({})).await["outcome"], "returned");
     }
     let item = eva.get("/v1/queues/mails/items/m-1").await.expect(200);
@@ -134,16 +142,20 @@ async fn a_heartbeat_renews_but_not_beyond_the_longest_hold(world: World) {
     let beat = settle(&eva, "mails", "heartbeat", &got, json!({})).await;
     assert_eq!(beat["outcome"], "renewed");
     assert!(beat["expires_at"].as_str() >= got["expires_at"].as_str());
-    assert_eq!(beat["limited_by"], json!(null), "nothing limits it");
+    assert_eq!(beat["limited_by"], json!(null), "nothing limits the renewal");
     let held = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
     add(&held, "bot", json!({ "key": "ana", "payload": 1 })).await;
     let got = claim(&held, "bot", "w").await.remove(0);
     let beat = settle(&held, "bot", "heartbeat", &got, json!({})).await;
-    assert_eq!((&beat["outcome"], &beat["expires_at"]), (&json!("renewed"), &got["expires_at"]), "15 s and no more");
-    assert_eq!(beat["limited_by"], "max_hold", "and the answer says why it did not grow");
+    assert_eq!(
+        (&beat["outcome"], &beat["expires_at"]),
+        (&json!("renewed"), &got["expires_at"]),
+        "the longest hold is 15 s"
+    );
+    assert_eq!(beat["limited_by"], "max_hold", "the answer names the limit");
 }
 
-async fn deliveries_that_are_not_ours_are_stale_and_the_others_go_on(world: World) {
+async fn foreign_deliveries_are_stale_and_the_others_are_settled(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     made(&world, "other", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!([{ "payload": 1 }, { "payload": 2 }])).await;
@@ -153,20 +165,25 @@ async fn deliveries_that_are_not_ours_are_stale_and_the_others_go_on(world: Worl
     let altered =
         [format!("{token}0"), token.replacen('a', "b", 1), token.to_uppercase(), String::new(), "nope".into()];
     for how in ["heartbeat", "ack", "return", "fail"] {
-        let mut said: Vec<Value> =
+        let mut deliveries: Vec<Value> =
             altered.iter().map(|delivery| json!({ "delivery": delivery, "fence": got[1]["fence"] })).collect();
-        said.push(json!({ "delivery": token, "fence": got[1]["fence"].as_i64().unwrap() + 1 }));
-        said.push(named(&foreign));
-        said.push(named(&got[0]));
+        deliveries.push(json!({ "delivery": token, "fence": got[1]["fence"].as_i64().unwrap() + 1 }));
+        deliveries.push(named(&foreign));
+        deliveries.push(named(&got[0]));
         if how == "fail" {
-            said.iter_mut().for_each(|one| one["error"] = json!("broken"));
+            deliveries.iter_mut().for_each(|one| one["error"] = json!("broken"));
         }
-        let answer = eva.post(&format!("/v1/queues/mails/{how}"), json!({ "deliveries": said })).await.expect(200);
+        let answer =
+            eva.post(&format!("/v1/queues/mails/{how}"), json!({ "deliveries": deliveries })).await.expect(200);
         let outcomes: Vec<&Value> = answer["results"].as_array().unwrap().iter().map(|one| &one["outcome"]).collect();
-        assert_eq!(outcomes.len(), said.len());
+        assert_eq!(outcomes.len(), deliveries.len());
         assert!(outcomes[..7].iter().all(|outcome| *outcome == "stale"), "{how}: {outcomes:?}");
         let names: Vec<&Value> = answer["results"].as_array().unwrap().iter().map(|one| &one["delivery"]).collect();
-        assert_eq!(names, said.iter().map(|one| &one["delivery"]).collect::<Vec<_>>(), "in order");
+        assert_eq!(
+            names,
+            deliveries.iter().map(|one| &one["delivery"]).collect::<Vec<_>>(),
+            "results are in the order of the request"
+        );
         let ours = match how {
             "heartbeat" => "renewed",
             "ack" => "acked",
@@ -174,11 +191,15 @@ async fn deliveries_that_are_not_ours_are_stale_and_the_others_go_on(world: Worl
         };
         assert_eq!(outcomes[7], ours, "{how}");
     }
-    assert_eq!(settle(&eva, "other", "ack", &foreign, json!({})).await["outcome"], "acked", "nobody has touched it");
+    assert_eq!(
+        settle(&eva, "other", "ack", &foreign, json!({})).await["outcome"],
+        "acked",
+        "the foreign delivery is unchanged"
+    );
     assert_eq!(settle(&eva, "mails", "ack", &got[1], json!({})).await["outcome"], "acked");
 }
 
-async fn a_failure_of_what_changed_meanwhile_is_superseded(world: World) {
+async fn a_failure_of_a_changed_sync_item_is_superseded(world: World) {
     let eva = made(&world, "users", json!({ "kind": "sync" })).await;
     add(&eva, "users", json!({ "key": "7", "payload": "old" })).await;
     let got = claim(&eva, "users", "w").await.remove(0);
@@ -186,8 +207,12 @@ async fn a_failure_of_what_changed_meanwhile_is_superseded(world: World) {
     let failed = settle(&eva, "users", "fail", &got, json!({ "error": "down" })).await;
     assert_eq!(failed["outcome"], "superseded");
     let next = claim(&eva, "users", "w").await.remove(0);
-    assert_eq!((&next["items"][0]["payload"], &next["attempt"]), (&json!("new"), &json!(1)), "at once, and afresh");
-    // What it said, and who had it with which fence, is told for good, though it counts for nothing.
+    assert_eq!(
+        (&next["items"][0]["payload"], &next["attempt"]),
+        (&json!("new"), &json!(1)),
+        "due at once with attempt 1"
+    );
+    // The timeline keeps the superseded attempt with its error, holder and fence, although it does not count.
     settle(&eva, "users", "ack", &next, json!({})).await;
     let listed = eva.get("/v1/queues/users/items").await.expect(200);
     let id = listed["items"][0]["id"].as_str().unwrap();
@@ -202,14 +227,14 @@ async fn a_failure_of_what_changed_meanwhile_is_superseded(world: World) {
     assert_eq!((&superseded["error"], &superseded["attempt"]), (&json!("down"), &Value::Null));
 }
 
-async fn a_wrong_settlement_is_refused_with_its_field_named(world: World) {
+async fn an_invalid_settlement_is_refused_with_the_field_named(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "payload": 1 })).await;
     let got = claim(&eva, "mails", "w").await.remove(0);
     let with = |more: Value| {
-        let mut said = named(&got);
-        said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        json!({ "deliveries": [named(&got), said] })
+        let mut wrong = named(&got);
+        wrong.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "deliveries": [named(&got), wrong] })
     };
     for (how, body, field) in [
         ("ack", json!({}), "deliveries"),
@@ -245,5 +270,9 @@ async fn a_wrong_settlement_is_refused_with_its_field_named(world: World) {
         eva.post("/v1/queues/mails/ack", json!({ "deliveries": [] })).await.expect(200),
         json!({ "results": [] })
     );
-    assert_eq!(settle(&eva, "mails", "heartbeat", &got, json!({})).await["outcome"], "renewed", "it is still held");
+    assert_eq!(
+        settle(&eva, "mails", "heartbeat", &got, json!({})).await["outcome"],
+        "renewed",
+        "the delivery is still live"
+    );
 }

@@ -1,4 +1,4 @@
-//! A receiver of pushed deliveries: a real server whose every answer the case gives.
+//! A receiver of pushed deliveries: a real server whose answers the case gives.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any call takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Listens on a port of its own until it is dropped.
+/// Listens on its own port until it is dropped.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     calls: mpsc::UnboundedReceiver<Received>,
@@ -37,7 +37,7 @@ impl Receiver {
         Receiver::at("127.0.0.1:0".parse().unwrap()).await
     }
 
-    /// At this address, where another one has been.
+    /// Starts a receiver at the address of an earlier one.
     pub(crate) async fn at(address: SocketAddr) -> Receiver {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -52,19 +52,19 @@ impl Receiver {
         format!("http://{}{path}", self.address)
     }
 
-    /// The next call.
+    /// Waits for the next call.
     pub(crate) async fn next(&mut self) -> Received {
         let call = tokio::time::timeout(PATIENCE, self.calls.recv()).await;
-        call.expect("a call comes").expect("the server lives")
+        call.expect("a call arrives in time").expect("the server runs")
     }
 
-    /// Whether a call has come that nobody has looked at.
+    /// Returns whether a call has arrived that the case has not taken.
     pub(crate) fn has_more(&self) -> bool {
         !self.calls.is_empty()
     }
 }
 
-/// `axum::serve` is a feature that the program does not need.
+/// Serves connections by hand, because the program is built without `axum::serve`.
 async fn axum_serve(listener: TcpListener, router: Router) {
     use hyper_util::rt::TokioIo;
     let mut connections = JoinSet::new();
@@ -72,7 +72,7 @@ async fn axum_serve(listener: TcpListener, router: Router) {
         let service = hyper_util::service::TowerToHyperService::new(router.clone());
         connections.spawn(async move {
             let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            // Whoever calls may leave at any time.
+            // The caller may disconnect at any time.
             drop(connection.await);
         });
     }
@@ -104,7 +104,7 @@ impl Received {
         self.header("turno-fence").parse().unwrap()
     }
 
-    /// The ids of the items.
+    /// Returns the ids of the items.
     pub(crate) fn ids(&self) -> Vec<String> {
         let body = self.json();
         let items = body["items"].as_array().unwrap().iter();
@@ -120,11 +120,11 @@ impl Received {
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
-        // Whoever called may have left.
+        // The caller may have disconnected.
         let _ = self.answer.send(response.body(Body::from(body.to_owned())).unwrap());
     }
 
-    /// Returns once whoever called has left without waiting for the answer.
+    /// Waits until the caller has disconnected without an answer.
     pub(crate) async fn abandoned(mut self) {
         tokio::time::timeout(PATIENCE, self.answer.closed()).await.expect("the call is given up");
     }

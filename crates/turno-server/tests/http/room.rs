@@ -1,4 +1,4 @@
-//! Overload: half-sent and complete requests, over real sockets (R5).
+//! Overload: half-sent and complete requests over real sockets (R5).
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 cases![
-    half_sent_heartbeats_cost_no_other_caller_a_lock,
-    half_sent_sign_ins_cost_nobody_an_answer,
+    half_sent_heartbeats_do_not_affect_other_callers,
+    half_sent_sign_ins_do_not_affect_other_callers,
     complete_requests_fill_their_room_and_half_sent_ones_do_not,
     half_sent_large_bodies_delay_only_their_caller,
-    an_overloaded_server_is_heard_by_clients_that_send_first,
-    a_body_that_breaks_off_is_answered_in_the_language_of_the_reader,
-    a_body_beyond_the_bound_is_refused_before_it_is_sent,
+    the_refusal_of_an_overloaded_server_reaches_clients_that_send_first,
+    an_incomplete_body_is_refused_in_the_callers_language,
+    a_body_beyond_the_limit_is_refused_before_it_is_sent,
 ];
 
-/// Far longer than any answer takes on a slow machine, and shorter than the run may.
+/// Far longer than any answer takes on a slow machine, and shorter than the limit of the run.
 const PATIENCE: Duration = Duration::from_secs(60);
 const CONTINUE: &str = "HTTP/1.1 100 Continue";
 
-/// A request whose head was sent and whose body was not, or not all of it.
+/// A request without its complete body.
 struct HalfSent(TcpStream);
 
 impl HalfSent {
-    /// Sends the head. `Expect` makes the server say when it begins to read the body.
+    /// Sends the head. `Expect` makes the server announce when it begins to read the body.
     async fn head(server: &Running, path: &str, secret: Option<&str>, length: usize) -> HalfSent {
         let host = server.base.trim_start_matches("http://");
         let bearer = secret.map_or_else(String::new, |secret| format!("authorization: Bearer {secret}\r\n"));
@@ -45,25 +45,25 @@ impl HalfSent {
     /// Sends the head and, if the server asks for the body, its first byte.
     async fn begun(server: &Running, path: &str, secret: Option<&str>, length: usize) -> HalfSent {
         let mut request = HalfSent::head(server, path, secret, length).await;
-        if request.said().await.starts_with(CONTINUE) {
+        if request.read().await.starts_with(CONTINUE) {
             request.0.write_all(b"{").await.unwrap();
         }
         request
     }
 
-    /// The next piece that the server says; waits for it.
-    async fn said(&mut self) -> String {
+    /// Waits for the next bytes from the server.
+    async fn read(&mut self) -> String {
         let mut piece = [0; 4_096];
-        let read = tokio::time::timeout(PATIENCE, self.0.read(&mut piece)).await.expect("the server says something");
+        let read = tokio::time::timeout(PATIENCE, self.0.read(&mut piece)).await.expect("the server answers in time");
         String::from_utf8(piece[..read.unwrap()].to_vec()).unwrap()
     }
 
-    /// Whether the server has said nothing since.
+    /// Returns whether the server has sent nothing since.
     fn is_silent(&self) -> bool {
         self.0.try_read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     }
 
-    /// All that the server says until it closes the connection.
+    /// Returns everything that the server sends until it closes the connection.
     async fn rest(mut self) -> String {
         let mut rest = String::new();
         let read = self.0.read_to_string(&mut rest);
@@ -72,14 +72,14 @@ impl HalfSent {
     }
 }
 
-/// Leo holds a lock and keeps working: another caller's traffic must cost him nothing.
+/// Leo holds a lock and keeps working: another caller's traffic must not affect him.
 struct Holder {
     leo: Client,
     fence: Value,
 }
 
 impl Holder {
-    /// Takes the lock, and gives Rosa a password to sign in with.
+    /// Claims the lock, and sets a password for Rosa to sign in with.
     async fn working(world: &World, server: &Running) -> Holder {
         let rosa = json!({ "id": "rosa", "role": "editor", "password": "una clave larga" });
         world.client("eva").await.post("/v1/users", rosa).await.expect(201);
@@ -88,7 +88,7 @@ impl Holder {
         Holder { leo, fence: held["fence"].clone() }
     }
 
-    /// A heartbeat, a claim, a release, a read and a sign-in, each answered.
+    /// Asserts that a heartbeat, a claim, a release, a read and a sign-in are answered.
     async fn is_answered(&self) {
         let beat = self.leo.post("/v1/leases/caja:1/heartbeat", json!({ "fence": self.fence })).await.expect(200);
         assert_eq!(beat["renewed"], true);
@@ -100,8 +100,8 @@ impl Holder {
     }
 }
 
-/// P3, signed in. Two requests at once leave a room of 8 for heartbeats; each wave alone would fill it.
-async fn half_sent_heartbeats_cost_no_other_caller_a_lock(world: World) {
+/// P3, signed in. A limit of two requests leaves a room of 8 for heartbeats, which each wave alone would fill.
+async fn half_sent_heartbeats_do_not_affect_other_callers(world: World) {
     let server = Running::start(&world.url, &["--limits-requests", "2"]);
     let holder = Holder::working(&world, &server).await;
     let ana = world.client("ana").await;
@@ -116,8 +116,8 @@ async fn half_sent_heartbeats_cost_no_other_caller_a_lock(world: World) {
     assert!(attack.iter().all(HalfSent::is_silent), "no half-sent request was answered meanwhile");
 }
 
-/// P3, not signed in. Two requests at once are the whole room that sign-ins share with reads.
-async fn half_sent_sign_ins_cost_nobody_an_answer(world: World) {
+/// P3, not signed in. A limit of two requests is the whole room that sign-ins share with reads.
+async fn half_sent_sign_ins_do_not_affect_other_callers(world: World) {
     let server = Running::start(&world.url, &["--limits-requests", "2"]);
     let holder = Holder::working(&world, &server).await;
     let mut attack = Vec::new();
@@ -127,14 +127,14 @@ async fn half_sent_sign_ins_cost_nobody_an_answer(world: World) {
         }
         holder.is_answered().await;
     }
-    // One source has 64 unread sign-ins at most, and a new one ends the oldest: the honest one always comes in.
+    // One source has at most 64 unread sign-ins, and a new one ends the oldest. So the honest sign-in gets in.
     let newest = attack.split_off(attack.len() - 60);
     assert!(newest.iter().all(HalfSent::is_silent), "the newest are still being read");
     let oldest = attack.remove(0).rest().await;
     assert!(oldest.starts_with("HTTP/1.1 429") && oldest.contains(r#""code":"too_many_requests""#), "{oldest}");
 }
 
-/// The negative control of the cases above: the room is as small as they say, and only complete requests fill it.
+/// The negative control of the cases above: the rooms are that small, and only complete requests fill them.
 async fn complete_requests_fill_their_room_and_half_sent_ones_do_not(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let server = Running::start(&world.url, &["--limits-requests", "1"]);
@@ -156,7 +156,7 @@ async fn complete_requests_fill_their_room_and_half_sent_ones_do_not(world: Worl
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
-/// One caller has a quarter of the memory for bodies: two of 8 MiB, and eight heartbeats of 512 KiB.
+/// One caller gets a quarter of the memory for bodies: two of 8 MiB, and eight heartbeats of 512 KiB.
 async fn half_sent_large_bodies_delay_only_their_caller(world: World) {
     made(&world, "mails", json!({ "kind": "inbox" })).await;
     let holder = Holder::working(&world, &world.server).await;
@@ -173,14 +173,14 @@ async fn half_sent_large_bodies_delay_only_their_caller(world: World) {
         let beat = format!("{}{}", json!({ "fence": holder.fence }), " ".repeat(100_000));
         let beat = holder.leo.request(Method::POST, "/v1/leases/caja:1/heartbeat").body(beat);
         assert_eq!(answer(beat.send().await.unwrap()).await.expect(200)["renewed"], true);
-        assert!(beyond.is_silent(), "it is not read while its caller has no room: {path}");
+        assert!(beyond.is_silent(), "the body is not read while its caller has no memory left: {path}");
         drop(attack.pop());
-        assert!(beyond.said().await.starts_with(CONTINUE), "it is read once there is room: {path}");
+        assert!(beyond.read().await.starts_with(CONTINUE), "the body is read once there is memory: {path}");
     }
 }
 
-/// P12: one request at once, twelve clients, bodies of 200 kB.
-async fn an_overloaded_server_is_heard_by_clients_that_send_first(world: World) {
+/// P12: a limit of one request, twelve clients, bodies of 200 kB.
+async fn the_refusal_of_an_overloaded_server_reaches_clients_that_send_first(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let server = Running::start(&world.url, &["--limits-requests", "1"]);
     let (host, secret) = (server.base.trim_start_matches("http://").to_owned(), eva.secret().to_owned());
@@ -204,10 +204,14 @@ async fn an_overloaded_server_is_heard_by_clients_that_send_first(world: World) 
         }
     }
     assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
-    assert_eq!(eva.get("/v1/queues/mails").await.expect(200)["counts"]["pending"], accepted, "nothing else was stored");
+    assert_eq!(
+        eva.get("/v1/queues/mails").await.expect(200)["counts"]["pending"],
+        accepted,
+        "only accepted items are stored"
+    );
 }
 
-/// What a client sees that sends all of its request before it reads anything.
+/// Sends a whole request before reading, and returns the answer.
 fn send_then_read(host: &str, secret: &str, size: usize) -> String {
     let body = json!({ "payload": "x".repeat(size) }).to_string();
     let mut stream = std::net::TcpStream::connect(host).unwrap();
@@ -218,17 +222,17 @@ fn send_then_read(host: &str, secret: &str, size: usize) -> String {
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // Piece by piece, as clients do that copy a file: a connection that was closed early refuses one of them.
+    // In pieces, as clients that copy a file do: if the server closes early, one of the writes fails.
     for piece in body.as_bytes().chunks(8_192) {
-        stream.write_all(piece).expect("the server reads what is sent");
+        stream.write_all(piece).expect("the server reads the body");
         std::thread::yield_now();
     }
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("the answer comes before the end of the connection");
+    stream.read_to_string(&mut answer).expect("the answer arrives before the connection closes");
     answer
 }
 
-async fn a_body_that_breaks_off_is_answered_in_the_language_of_the_reader(world: World) {
+async fn an_incomplete_body_is_refused_in_the_callers_language(world: World) {
     let ana = world.client("ana").await;
     let (host, secret) = (world.server.base.trim_start_matches("http://"), ana.secret());
     for (language, expected) in [
@@ -251,7 +255,7 @@ async fn a_body_that_breaks_off_is_answered_in_the_language_of_the_reader(world:
     assert_eq!(ana.get("/v1/leases/caja:1").await.expect(200)["state"], "free", "nothing was claimed");
 }
 
-async fn a_body_beyond_the_bound_is_refused_before_it_is_sent(world: World) {
+async fn a_body_beyond_the_limit_is_refused_before_it_is_sent(world: World) {
     let ana = world.client("ana").await;
     for (path, secret, length, bound) in [
         ("/v1/queues/mails/items", Some(ana.secret()), (8 << 20) + 1, "8 MiB"),

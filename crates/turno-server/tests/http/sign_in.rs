@@ -9,24 +9,24 @@ use turno::core::time::Span;
 use turno::{LinkFor, NewPerson, PersonChange, Role, Turno};
 
 cases![
-    a_password_lets_in_and_the_session_ends_with_signing_out,
-    a_wrong_password_and_a_stranger_are_answered_alike,
-    a_form_is_answered_with_a_page_and_by_being_sent_on,
-    pages_speak_the_readers_language_and_bring_no_scripts,
-    another_sites_form_signs_nobody_in,
-    whoever_guesses_passwords_is_made_to_wait,
-    a_link_lets_in_once_and_leaves_the_address,
-    who_came_by_a_link_gives_themselves_a_password,
-    a_session_lives_on_with_work_and_not_with_what_a_page_asks_by_itself,
+    a_password_opens_a_session_that_ends_with_signing_out,
+    a_wrong_password_and_an_unknown_user_get_the_same_answer,
+    a_sign_in_form_is_answered_with_a_page_or_a_redirect,
+    sign_in_pages_use_the_readers_language_and_no_scripts,
+    a_form_of_another_site_cannot_sign_in,
+    guessing_passwords_is_rate_limited,
+    a_link_signs_in_once_and_is_removed_from_the_address,
+    a_user_signed_in_by_a_link_can_set_a_password,
+    a_session_is_renewed_by_work_and_not_by_background_requests,
     a_new_password_ends_the_other_sessions,
-    whoever_is_locked_out_cannot_sign_in_and_is_told_so_if_the_password_is_right,
-    the_link_of_the_first_start_makes_one_administrator,
-    the_first_administrator_is_made_once_however_many_try,
+    a_disabled_user_cannot_sign_in_and_learns_why_with_the_right_password,
+    the_setup_link_creates_one_administrator,
+    the_first_administrator_is_created_once_by_concurrent_calls,
 ];
 
 const HOUR: Span = Span::from_secs(3_600);
 
-/// A browser that does not follow redirections by itself.
+/// Returns a client that follows no redirects.
 fn browser() -> reqwest::Client {
     reqwest::Client::builder().redirect(redirect::Policy::none()).build().unwrap()
 }
@@ -40,54 +40,54 @@ async fn open(base: &str, path: &str) -> Answer {
     answer(browser().get(format!("{base}{path}")).send().await.unwrap()).await
 }
 
-/// The secret that an answer put into the cookie.
+/// Returns the secret in the cookie of an answer.
 fn cookie(answer: &Answer) -> String {
     let cookie = answer.headers["set-cookie"].to_str().unwrap();
     for part in ["HttpOnly", "SameSite=Lax", "Path=/"] {
         assert!(cookie.contains(part), "{cookie}");
     }
-    assert!(!cookie.contains("Secure"), "in development it must work without TLS: {cookie}");
+    assert!(!cookie.contains("Secure"), "in development the cookie works without TLS: {cookie}");
     cookie.strip_prefix("turno_session=").unwrap().split(';').next().unwrap().to_owned()
 }
 
-/// The status of a call with this cookie.
+/// Returns the status of a call with this cookie.
 async fn with_cookie(base: &str, method: Method, path: &str, secret: &str) -> u16 {
     let request = browser().request(method, format!("{base}{path}")).header("origin", base);
     request.header("cookie", format!("turno_session={secret}")).send().await.unwrap().status().as_u16()
 }
 
-/// Somebody with a password.
+/// Adds a person with a password.
 async fn person(world: &World, id: &str, password: &str) {
     let new = json!({ "id": id, "name": "Rosa Vidal", "role": "editor", "password": password });
     world.client("eva").await.post("/v1/users", new).await.expect(201);
 }
 
 async fn sign_in(world: &World, user: &str, password: &str) -> Answer {
-    world.nobody().post("/sign-in", json!({ "user": user, "password": password })).await
+    world.anonymous().post("/sign-in", json!({ "user": user, "password": password })).await
 }
 
-async fn a_password_lets_in_and_the_session_ends_with_signing_out(world: World) {
+async fn a_password_opens_a_session_that_ends_with_signing_out(world: World) {
     person(&world, "rosa", "una clave larga").await;
     let base = &world.server.base;
     let signed_in = sign_in(&world, "rosa", "una clave larga").await;
     let me = signed_in.expect(200);
     assert_eq!((&me["id"], &me["name"], &me["role"]), (&json!("rosa"), &json!("Rosa Vidal"), &json!("editor")));
-    assert!(!signed_in.text.contains("turno_"), "the secret is in the cookie and nowhere else");
+    assert!(!signed_in.text.contains("turno_"), "the secret is only in the cookie");
     let secret = cookie(&signed_in);
     assert_eq!(with_cookie(base, Method::GET, "/v1/me", &secret).await, 200);
     let tokens = world.client("eva").await.get("/v1/tokens?user=rosa").await.expect(200);
     assert_eq!(tokens["items"][0]["kind"], "console");
-    // Another site cannot sign somebody out.
+    // Another site cannot sign a user out.
     let foreign = browser().post(format!("{base}/sign-out")).header("cookie", format!("turno_session={secret}"));
     answer(foreign.header("origin", "https://evil.example").send().await.unwrap()).await.problem(403, "cross_site");
     assert_eq!(with_cookie(base, Method::POST, "/sign-out", &secret).await, 204);
     assert_eq!(with_cookie(base, Method::GET, "/v1/me", &secret).await, 401);
-    assert_eq!(with_cookie(base, Method::POST, "/sign-out", &secret).await, 204, "again does no harm");
-    let eva = Browser::of(&world, "eva").await;
+    assert_eq!(with_cookie(base, Method::POST, "/sign-out", &secret).await, 204, "signing out twice is accepted");
+    let eva = Browser::signed_in(&world, "eva").await;
     assert!(eva.page("/audit?action=token_revoke").await.contains("<th scope=\"row\">Cerró sesión</th>"));
 }
 
-async fn a_wrong_password_and_a_stranger_are_answered_alike(world: World) {
+async fn a_wrong_password_and_an_unknown_user_get_the_same_answer(world: World) {
     person(&world, "rosa", "una clave larga").await;
     let mut answers = Vec::new();
     for (user, password) in [
@@ -105,11 +105,11 @@ async fn a_wrong_password_and_a_stranger_are_answered_alike(world: World) {
     }
     answers.dedup();
     assert_eq!(answers.len(), 1, "{answers:?}");
-    let missing = world.nobody().post("/sign-in", json!({ "user": "rosa" })).await.problem(400, "bad_field");
+    let missing = world.anonymous().post("/sign-in", json!({ "user": "rosa" })).await.problem(400, "bad_field");
     assert_eq!(missing["field"], "password");
 }
 
-async fn a_form_is_answered_with_a_page_and_by_being_sent_on(world: World) {
+async fn a_sign_in_form_is_answered_with_a_page_or_a_redirect(world: World) {
     person(&world, "rosa", "una clave & larga").await;
     let base = &world.server.base;
     let entered = form(base, "/sign-in", "user=rosa&password=una+clave+%26+larga").await;
@@ -119,16 +119,16 @@ async fn a_form_is_answered_with_a_page_and_by_being_sent_on(world: World) {
     assert_eq!(refused.status, 401);
     assert!(refused.headers["content-type"].to_str().unwrap().starts_with("text/html"));
     assert!(refused.text.contains("role=\"alert\">El usuario o la contraseña no son correctos"), "{}", refused.text);
-    assert!(refused.text.contains("value=\"&#60;b&#62;rosa\""), "what was typed stays, as text");
+    assert!(refused.text.contains("value=\"&#60;b&#62;rosa\""), "the input is kept and escaped");
     let broken = form(base, "/sign-in", "user=rosa").await;
     assert_eq!(broken.status, 400);
     let out = form(base, "/sign-out", "").await;
     assert_eq!((out.status.as_u16(), &out.headers["location"]), (303, &"/sign-in".parse().unwrap()));
 }
 
-async fn pages_speak_the_readers_language_and_bring_no_scripts(world: World) {
+async fn sign_in_pages_use_the_readers_language_and_no_scripts(world: World) {
     let get = async |language: &str| {
-        let request = world.nobody().request(Method::GET, "/sign-in").header("accept-language", language);
+        let request = world.anonymous().request(Method::GET, "/sign-in").header("accept-language", language);
         answer(request.send().await.unwrap()).await
     };
     for (language, words) in [("es-AR", ["lang=\"es\"", "Contraseña"]), ("en", ["lang=\"en\"", "Password"])] {
@@ -140,16 +140,16 @@ async fn pages_speak_the_readers_language_and_bring_no_scripts(world: World) {
         }
         let policy = page.headers["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-        // Under another one a browser would not say where the form comes from.
+        // With a stricter policy a browser would not send the origin of the form.
         assert_eq!(page.headers["referrer-policy"], "same-origin");
         assert_eq!(page.headers["cache-control"], "no-store");
     }
 }
 
-async fn another_sites_form_signs_nobody_in(world: World) {
+async fn a_form_of_another_site_cannot_sign_in(world: World) {
     person(&world, "rosa", "una clave larga").await;
     for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
-        let request = world.nobody().request(Method::POST, "/sign-in").header(name, value);
+        let request = world.anonymous().request(Method::POST, "/sign-in").header(name, value);
         let request = request.json(&json!({ "user": "rosa", "password": "una clave larga" }));
         let refused = answer(request.send().await.unwrap()).await;
         refused.problem(403, "cross_site");
@@ -157,7 +157,7 @@ async fn another_sites_form_signs_nobody_in(world: World) {
     }
 }
 
-async fn whoever_guesses_passwords_is_made_to_wait(world: World) {
+async fn guessing_passwords_is_rate_limited(world: World) {
     let mut refused = None;
     for n in 0..200 {
         let answer = sign_in(&world, "ana", &format!("intento {n}")).await;
@@ -167,19 +167,19 @@ async fn whoever_guesses_passwords_is_made_to_wait(world: World) {
         }
         answer.problem(401, "wrong_password");
     }
-    let (n, refused) = refused.expect("nobody guesses two hundred times in a row");
-    assert!(n >= 5, "mistyping is not guessing: {n}");
+    let (n, refused) = refused.expect("guessing is refused before the two hundredth try");
+    assert!(n >= 5, "a few wrong passwords are accepted: {n}");
     refused.problem(429, "too_many_requests");
     let seconds: u32 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&seconds), "{seconds}");
     sign_in(&world, "leo", "otra persona").await.problem(401, "wrong_password");
 }
 
-async fn a_link_lets_in_once_and_leaves_the_address(world: World) {
+async fn a_link_signs_in_once_and_is_removed_from_the_address(world: World) {
     let base = &world.server.base;
     let link = world.turno.make_link(LinkFor::SignIn("ana".try_into().unwrap()), HOUR).await.unwrap();
     let path = format!("/sign-in?link={link}");
-    // Whoever only looks, as scanners of mail do, has not used it.
+    // A mere HEAD or GET, as by mail scanners, does not use the link.
     assert_eq!(browser().head(format!("{base}{path}")).send().await.unwrap().status(), 200);
     let entered = open(base, &path).await;
     assert_eq!((entered.status.as_u16(), &entered.headers["location"]), (303, &"/".parse().unwrap()));
@@ -192,21 +192,21 @@ async fn a_link_lets_in_once_and_leaves_the_address(world: World) {
     assert_eq!(open(base, "/sign-in?link=nonsense").await.status, 410);
 }
 
-async fn who_came_by_a_link_gives_themselves_a_password(world: World) {
+async fn a_user_signed_in_by_a_link_can_set_a_password(world: World) {
     let base = &world.server.base;
     let link = world.turno.make_link(LinkFor::SignIn("ana".try_into().unwrap()), HOUR).await.unwrap();
     let secret = cookie(&open(base, &format!("/sign-in?link={link}")).await);
     let request = browser().post(format!("{base}/v1/me/password")).header("origin", base);
     let request = request.header("cookie", format!("turno_session={secret}"));
     answer(request.json(&json!({ "new": "una clave larga" })).send().await.unwrap()).await.expect(204);
-    assert_eq!(with_cookie(base, Method::GET, "/v1/me", &secret).await, 200, "they stay in");
+    assert_eq!(with_cookie(base, Method::GET, "/v1/me", &secret).await, 200, "the session stays valid");
     sign_in(&world, "ana", "una clave larga").await.expect(200);
 }
 
-async fn a_session_lives_on_with_work_and_not_with_what_a_page_asks_by_itself(world: World) {
+async fn a_session_is_renewed_by_work_and_not_by_background_requests(world: World) {
     let base = &world.server.base;
     let ana = || "ana".try_into().unwrap();
-    // Less than half of what a session gets is left of it.
+    // Less than half of the session's time is left.
     let opened = world.turno.open_session(ana(), HOUR).await.unwrap();
     let ends = async |id: &str| {
         let tokens = world.turno.tokens(Some(ana()), None, 9).await.unwrap();
@@ -222,15 +222,15 @@ async fn a_session_lives_on_with_work_and_not_with_what_a_page_asks_by_itself(wo
     assert_eq!(ask(secret, Method::GET, "/tasks", &[html, ("hx-request", "true")]).await, 200);
     assert_eq!(ask(secret, Method::GET, "/v1/me", &[("accept", "application/json")]).await, 200);
     ask(secret, Method::POST, "/v1/leases/caja:1/heartbeat", &[]).await;
-    assert_eq!(ends(&token.id).await, token.expires_at.unwrap(), "an open page is nobody at work");
+    assert_eq!(ends(&token.id).await, token.expires_at.unwrap(), "requests of an open page do not renew");
     assert_eq!(ask(secret, Method::GET, "/tasks", &[html]).await, 200);
     let until = ends(&token.id).await;
     assert!(token.expires_at.unwrap().until(until) > Span(HOUR.0 * 10), "{until:?}");
     assert_eq!(ask(secret, Method::GET, "/tasks", &[html]).await, 200);
-    assert_eq!(ends(&token.id).await, until, "not with every page");
+    assert_eq!(ends(&token.id).await, until, "a session is not renewed with every page");
     let (other, secret) = world.turno.open_session(ana(), HOUR).await.unwrap();
     assert_eq!(ask(&secret, Method::POST, "/v1/leases/caja:1/claim", &[]).await, 200);
-    assert!(other.expires_at.unwrap() < ends(&other.id).await, "a change is work");
+    assert!(other.expires_at.unwrap() < ends(&other.id).await, "a change renews the session");
 }
 
 async fn a_new_password_ends_the_other_sessions(world: World) {
@@ -242,7 +242,11 @@ async fn a_new_password_ends_the_other_sessions(world: World) {
     let request = request.header("cookie", format!("turno_session={first}"));
     let change = json!({ "current": "una clave larga", "new": "una clave nueva" });
     answer(request.json(&change).send().await.unwrap()).await.expect(204);
-    assert_eq!(with_cookie(base, Method::GET, "/v1/me", &first).await, 200, "the one in which it was done stays");
+    assert_eq!(
+        with_cookie(base, Method::GET, "/v1/me", &first).await,
+        200,
+        "the session that changed the password stays"
+    );
     assert_eq!(with_cookie(base, Method::GET, "/v1/me", &second).await, 401);
     let eva = world.client("eva").await;
     eva.send(Method::PATCH, "/v1/users/rosa", json!({ "password": "una clave ajena" })).await.expect(200);
@@ -250,7 +254,7 @@ async fn a_new_password_ends_the_other_sessions(world: World) {
     sign_in(&world, "rosa", "una clave ajena").await.expect(200);
 }
 
-async fn whoever_is_locked_out_cannot_sign_in_and_is_told_so_if_the_password_is_right(world: World) {
+async fn a_disabled_user_cannot_sign_in_and_learns_why_with_the_right_password(world: World) {
     person(&world, "rosa", "una clave larga").await;
     let link = world.turno.make_link(LinkFor::SignIn("rosa".try_into().unwrap()), HOUR).await.unwrap();
     let secret = cookie(&sign_in(&world, "rosa", "una clave larga").await);
@@ -262,25 +266,25 @@ async fn whoever_is_locked_out_cannot_sign_in_and_is_told_so_if_the_password_is_
     assert_eq!(open(&world.server.base, &format!("/sign-in?link={link}")).await.status, 410);
 }
 
-/// A server on a database of the same kind where nobody is known yet.
-async fn nobody_yet(world: &World) -> (Turno, Running) {
+/// Starts a server on an empty database of the same kind.
+async fn without_users(world: &World) -> (Turno, Running) {
     let url = world.empty().await;
     let turno = Turno::open(&url).await.unwrap();
     (turno, Running::start(&url, &[]))
 }
 
-async fn the_link_of_the_first_start_makes_one_administrator(world: World) {
-    let (turno, server) = nobody_yet(&world).await;
+async fn the_setup_link_creates_one_administrator(world: World) {
+    let (turno, server) = without_users(&world).await;
     let link = turno.make_link(LinkFor::Setup, HOUR).await.unwrap();
     let page = open(&server.base, &format!("/setup?link={link}")).await;
     assert_eq!(page.status, 200);
     assert!(page.text.contains(&format!("name=\"link\" value=\"{link}\"")), "{}", page.text);
-    // What is wrong with the fields does not cost the link.
+    // Invalid fields do not use the link.
     let weak = form(&server.base, "/setup", &format!("link={link}&user=marta&password=corta")).await;
     assert_eq!(weak.status, 400);
     assert!(weak.text.contains("al menos 8 caracteres") && weak.text.contains(&link), "{}", weak.text);
     let without = form(&server.base, "/setup", "link=x&user=marta&password=una+clave+larga").await;
-    assert_eq!(without.status, 410, "only with the link");
+    assert_eq!(without.status, 410, "the setup needs its link");
     let fields = format!("link={link}&user=marta&password=una+clave+larga");
     let made = form(&server.base, "/setup", &fields).await;
     assert_eq!((made.status.as_u16(), &made.headers["location"]), (303, &"/".parse().unwrap()));
@@ -293,13 +297,13 @@ async fn the_link_of_the_first_start_makes_one_administrator(world: World) {
     client.post("/sign-in", json!({ "user": "marta", "password": "una clave larga" })).await.expect(200);
 }
 
-async fn the_first_administrator_is_made_once_however_many_try(world: World) {
-    let (turno, server) = nobody_yet(&world).await;
+async fn the_first_administrator_is_created_once_by_concurrent_calls(world: World) {
+    let (turno, server) = without_users(&world).await;
     turno.add_person(NewPerson::new("vieja", "Vieja", Role::Editor).unwrap()).await.unwrap();
     let link = turno.make_link(LinkFor::Setup, HOUR).await.unwrap();
     let client = Client::new(&server.base, None);
     let body = |user: &str| json!({ "link": link, "user": user, "password": "una clave larga" });
-    // Somebody who is there already is not made an administrator, and it does not cost the link.
+    // An existing person is not made an administrator, and the link is not used.
     client.post("/setup", body("vieja")).await.problem(409, "already_exists");
     let tries = ["a", "b", "c", "d"].map(|user| client.post("/setup", body(user)));
     let [a, b, c, d] = tries;

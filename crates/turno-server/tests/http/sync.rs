@@ -1,4 +1,4 @@
-//! Sources: what the configuration says, what the database has, and sending a key again.
+//! Sync sources: the configuration, the installed triggers, and sending a key again.
 
 use serde_json::json;
 use turno::core::queue::Act;
@@ -12,19 +12,19 @@ use crate::receiver::PATIENCE;
 use crate::world::{Client, Running, World};
 
 cases![
-    a_source_tells_whether_its_triggers_are_there_and_what_waits,
-    a_key_is_sent_again_by_those_who_may,
-    what_a_consumer_of_its_own_has_acked_is_known_as_delivered,
-    what_a_consumer_completes_in_a_transaction_of_its_own_is_known_as_delivered,
-    a_consumer_is_not_handed_what_nothing_is_to_be_told_of_and_the_item_says_so,
-    what_cannot_be_read_waits_with_its_error_when_it_is_claimed_by_hand,
-    keys_that_are_enqueued_by_hand_are_those_of_the_table,
-    a_table_that_is_not_there_is_shown_and_no_failure,
+    a_source_shows_its_triggers_and_its_waiting_keys,
+    sending_a_key_again_needs_the_permission,
+    a_key_acked_by_a_worker_is_stored_as_delivered,
+    a_key_completed_in_a_workers_transaction_is_stored_as_delivered,
+    a_key_with_nothing_to_send_is_skipped_and_the_item_shows_it,
+    an_unreadable_row_waits_with_its_error_when_a_worker_claims_it,
+    keys_enqueued_over_the_api_are_normalised_as_in_the_table,
+    a_missing_table_is_shown_and_is_no_failure,
     the_demo_on_postgresql_delivers_changes_of_a_table,
-    installing_removing_and_resending_are_audited_and_a_payload_cannot_be_corrected,
+    source_changes_are_audited_and_a_source_item_cannot_be_edited,
 ];
 
-/// A server with the preset, beside the world's own.
+/// Starts a server with the preset, beside the world's own.
 fn with_preset(world: &World) -> Running {
     let port = world.server.base.rsplit(':').next().unwrap();
     let file = std::env::temp_dir().join(format!("turno-sources-{port}.toml"));
@@ -32,12 +32,12 @@ fn with_preset(world: &World) -> Running {
     Running::start(&world.url, &["--config", file.to_str().unwrap()])
 }
 
-/// Somebody who writes into the users' table; nobody on SQLite.
+/// Returns a connection to the users' table, or `None` on SQLite.
 pub(crate) async fn users(world: &World) -> Option<tokio_postgres::Client> {
     let sync = world.turno.sync(Source::siper());
     if !sync.has_triggers() {
-        // What follows is about tables with triggers; here it is said that there are none.
-        assert!(world.url.starts_with("sqlite:") && sync.plan().await.is_err(), "it says so");
+        // Triggers need PostgreSQL. On SQLite the plan is refused.
+        assert!(world.url.starts_with("sqlite:") && sync.plan().await.is_err(), "a plan is refused");
         return None;
     }
     let (client, connection) = tokio_postgres::connect(&world.url, tokio_postgres::NoTls).await.unwrap();
@@ -51,11 +51,11 @@ async fn source(client: &Client) -> serde_json::Value {
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     let one = client.get("/v1/sync/sources/usuarios").await.expect(200);
     assert_eq!((&one["installed"], &one["parts"]), (&listed["items"][0]["installed"], &listed["items"][0]["parts"]));
-    assert_eq!(listed["items"][0]["left"], json!(null), "it is not counted in lists");
+    assert_eq!(listed["items"][0]["left"], json!(null), "a list does not count the keys");
     one
 }
 
-async fn a_source_tells_whether_its_triggers_are_there_and_what_waits(world: World) {
+async fn a_source_shows_its_triggers_and_its_waiting_keys(world: World) {
     let database = users(&world).await;
     let server = with_preset(&world);
     let vera = world.client("vera").await.at(&server);
@@ -84,14 +84,14 @@ async fn a_source_tells_whether_its_triggers_are_there_and_what_waits(world: Wor
     assert_eq!(seen["parts"][0], json!({ "what": "function", "name": "turno.sync_usuarios", "state": "good" }));
     assert_eq!(seen["queue"]["counts"]["pending"], 1);
     vera.get("/v1/sync/sources/otra").await.problem(404, "not_found");
-    // Whoever claims a change by hand gets what a destination would get.
+    // A claim of a worker gets the same content that a destination would get.
     let ana = world.client("ana").await.at(&server);
     let got = ana.post("/v1/queues/usuarios_modulo/claim", json!({ "instance": "w1" })).await.expect(200);
     let item = &got["deliveries"][0]["items"][0];
     assert_eq!((&item["action"], &item["payload"]["idper"]), (&json!("ACTUALIZAR"), &json!(42)));
 }
 
-async fn a_key_is_sent_again_by_those_who_may(world: World) {
+async fn sending_a_key_again_needs_the_permission(world: World) {
     let database = users(&world).await;
     let server = with_preset(&world);
     let path = "/v1/sync/sources/usuarios/resync";
@@ -111,7 +111,7 @@ async fn a_key_is_sent_again_by_those_who_may(world: World) {
     assert_eq!(got[0].key.as_ref().unwrap().as_str(), "42");
 }
 
-async fn what_cannot_be_read_waits_with_its_error_when_it_is_claimed_by_hand(world: World) {
+async fn an_unreadable_row_waits_with_its_error_when_a_worker_claims_it(world: World) {
     let Some(database) = users(&world).await else { return };
     let server = with_preset(&world);
     database.batch_execute(&world.turno.sync(Source::siper()).plan().await.unwrap()).await.unwrap();
@@ -126,33 +126,33 @@ async fn what_cannot_be_read_waits_with_its_error_when_it_is_claimed_by_hand(wor
     }
     let seen = ana.get(why).await.expect(200);
     assert_eq!((&seen["reason"], &seen["attempt"]), (&json!("retry_later"), &json!(0)), "{seen}");
-    let said = seen["detail"].as_str().unwrap();
-    assert!(said.starts_with("No se pudo ni intentar") && said.contains("apellido"), "{said}");
+    let detail = seen["detail"].as_str().unwrap();
+    assert!(detail.starts_with("No se pudo ni intentar") && detail.contains("apellido"), "{detail}");
     let item =
         ana.get(&format!("/v1/queues/usuarios_modulo/items/{}", seen["item"].as_str().unwrap())).await.expect(200);
-    assert_eq!(item["errors"].as_array().unwrap().len(), 1, "the same error once: {item}");
+    assert_eq!(item["errors"].as_array().unwrap().len(), 1, "an equal error is kept once: {item}");
     database.batch_execute("alter table siper.usuarios rename otro to apellido").await.unwrap();
     let got = ana.post(claim, wanted).await.expect(200);
     assert_eq!((&got["deliveries"][0]["key"], &got["deliveries"][0]["attempt"]), (&json!("42"), &json!(1)));
-    // Tried, failed, and then unreadable again: the cause is the row, and not the attempt.
+    // The item was tried, failed, and is unreadable again: the reason is the row and not the attempt.
     let failed = json!({ "delivery": got["deliveries"][0]["delivery"], "fence": got["deliveries"][0]["fence"],
         "error": "HTTP 500", "retry_in_ms": 1 });
     ana.post("/v1/queues/usuarios_modulo/fail", json!({ "deliveries": [failed] })).await.expect(200);
     database.batch_execute("alter table siper.usuarios rename apellido to otro").await.unwrap();
     ana.post(claim, json!({ "instance": "w", "wait_ms": 5000 })).await.problem(409, "not_available");
     let seen = ana.get(why).await.expect(200);
-    let said = seen["detail"].as_str().unwrap();
-    assert!(said.starts_with("No se pudo ni intentar") && said.contains("apellido"), "{said}");
-    assert_eq!(seen["attempt"], 1, "what was spent stays so");
+    let detail = seen["detail"].as_str().unwrap();
+    assert!(detail.starts_with("No se pudo ni intentar") && detail.contains("apellido"), "{detail}");
+    assert_eq!(seen["attempt"], 1, "the counted attempt stays counted");
 }
 
-async fn what_a_consumer_of_its_own_has_acked_is_known_as_delivered(world: World) {
+async fn a_key_acked_by_a_worker_is_stored_as_delivered(world: World) {
     let Some(database) = users(&world).await else { return };
     let server = with_preset(&world);
     let sync = world.turno.sync(Source::siper());
     database.batch_execute(&sync.plan().await.unwrap()).await.unwrap();
     let ana = world.client("ana").await.at(&server);
-    // In one transaction, so that both are taken in together and one claim gets both.
+    // In one transaction, so that both marks are taken in together and one claim gets both.
     database.batch_execute("begin").await.unwrap();
     for idper in [42, 43] {
         database.execute(include_str!("../cli/sync_user.sql"), &[&idper]).await.unwrap();
@@ -162,7 +162,7 @@ async fn what_a_consumer_of_its_own_has_acked_is_known_as_delivered(world: World
     let got = ana.post(&path("claim"), json!({ "instance": "w", "max": 2, "wait_ms": 5000 })).await.expect(200);
     let handed: Vec<_> = got["deliveries"].as_array().unwrap().iter().collect();
     assert_eq!(handed.len(), 2);
-    // What changes past the trigger after the hand-out was not delivered.
+    // A change that bypasses the trigger after the delivery was not delivered.
     let past = "set session_replication_role = replica; update siper.usuarios set nombre = 'x' where idper = 43";
     database.batch_execute(past).await.unwrap();
     let named = |one: &serde_json::Value| json!({ "delivery": one["delivery"], "fence": one["fence"] });
@@ -178,7 +178,7 @@ async fn what_a_consumer_of_its_own_has_acked_is_known_as_delivered(world: World
     assert_eq!(database.query_one(shown, &[]).await.unwrap().get::<_, &str>(0), "ACTUALIZAR PROCESADO");
 }
 
-/// A server with the source, which somebody else consumes, and whoever does.
+/// Starts a server with a source without a destination. Returns a connection, the server and its consumer.
 async fn consumed(world: &World) -> Option<(tokio_postgres::Client, Running, Client)> {
     let database = users(world).await?;
     let server = with_preset(world);
@@ -187,30 +187,30 @@ async fn consumed(world: &World) -> Option<(tokio_postgres::Client, Running, Cli
     Some((database, server, ana))
 }
 
-async fn what_a_consumer_completes_in_a_transaction_of_its_own_is_known_as_delivered(world: World) {
+async fn a_key_completed_in_a_workers_transaction_is_stored_as_delivered(world: World) {
     let Some((database, _server, ana)) = consumed(&world).await else { return };
     database.execute(include_str!("../cli/sync_user.sql"), &[&42]).await.unwrap();
     let claim = json!({ "instance": "w", "wait_ms": 5000 });
     let got = ana.post("/v1/queues/usuarios_modulo/claim", claim).await.expect(200)["deliveries"][0].clone();
     let sync = world.turno.sync(Source::siper());
     let check = async || sync.check(false, None, |_| {}).await.unwrap();
-    assert_eq!(check().await.on_its_way, 1, "it is not delivered yet");
+    assert_eq!(check().await.on_its_way, 1, "the key is not delivered yet");
     let (delivery, fence) = (got["delivery"].as_str().unwrap(), got["fence"].as_i64().unwrap());
     database.execute("select turno.complete($1, $2)", &[&delivery, &fence]).await.unwrap();
     world.turno.queue("usuarios_modulo").await.unwrap().counts().await.unwrap();
     let known = async { while check().await.differing + check().await.on_its_way > 0 {} };
-    tokio::time::timeout(PATIENCE, known).await.expect("what was completed is remembered");
+    tokio::time::timeout(PATIENCE, known).await.expect("the completed delivery is stored");
     let kept = database.query("select key, action, digest is not null from turno.sync_delivered", &[]).await.unwrap();
     let kept: Vec<(&str, &str, bool)> = kept.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
     assert_eq!(kept, [("42", "ACTUALIZAR", true)]);
 }
 
-async fn a_consumer_is_not_handed_what_nothing_is_to_be_told_of_and_the_item_says_so(world: World) {
+async fn a_key_with_nothing_to_send_is_skipped_and_the_item_shows_it(world: World) {
     let Some((database, _server, ana)) = consumed(&world).await else { return };
     database.execute(include_str!("../cli/sync_user.sql"), &[&42]).await.unwrap();
     let items = ana.get("/v1/queues/usuarios_modulo/items").await.expect(200);
     let path = format!("/v1/queues/usuarios_modulo/items/{}", items["items"][0]["id"].as_str().unwrap());
-    assert_eq!(items["items"][0]["action"], json!(null), "it is decided when it is delivered");
+    assert_eq!(items["items"][0]["action"], json!(null), "the action is decided at the delivery");
     database.batch_execute("update siper.usuarios set algoritmo_pass = 'MD5' where idper = 42").await.unwrap();
     let got = ana.post("/v1/queues/usuarios_modulo/claim", json!({ "instance": "w" })).await.expect(200);
     assert_eq!(got["deliveries"], json!([]));
@@ -220,7 +220,7 @@ async fn a_consumer_is_not_handed_what_nothing_is_to_be_told_of_and_the_item_say
     assert_eq!(what, ["enqueued", "skipped"]);
 }
 
-async fn keys_that_are_enqueued_by_hand_are_those_of_the_table(world: World) {
+async fn keys_enqueued_over_the_api_are_normalised_as_in_the_table(world: World) {
     let database = users(&world).await;
     let server = with_preset(&world);
     let ana = world.client("ana").await.at(&server);
@@ -229,7 +229,7 @@ async fn keys_that_are_enqueued_by_hand_are_those_of_the_table(world: World) {
     ana.post(path, add("0100")).await.expect(201);
     let key = ana.get("/v1/queues/usuarios_modulo/items/c-0100").await.expect(200)["key"].clone();
     if database.is_none() {
-        assert_eq!(key, "0100", "there is no column whose type could say something else");
+        assert_eq!(key, "0100", "without a table the key stays as sent");
         return;
     }
     assert_eq!(key, "100");
@@ -243,10 +243,10 @@ async fn keys_that_are_enqueued_by_hand_are_those_of_the_table(world: World) {
     }
     eva.post(resync, json!({ "key": " 100" })).await.expect(202);
     let counts = eva.get("/v1/queues/usuarios_modulo").await.expect(200)["counts"].clone();
-    assert_eq!(counts["pending"], 1, "it is the same key: {counts}");
+    assert_eq!(counts["pending"], 1, "both spellings are one key: {counts}");
 }
 
-async fn a_table_that_is_not_there_is_shown_and_no_failure(world: World) {
+async fn a_missing_table_is_shown_and_is_no_failure(world: World) {
     let server = with_preset(&world);
     let seen = source(&world.client("vera").await.at(&server)).await;
     if world.url.starts_with("sqlite:") {
@@ -258,15 +258,15 @@ async fn a_table_that_is_not_there_is_shown_and_no_failure(world: World) {
     }
 }
 
-/// The demo on a database of its own: real triggers, real calls.
+/// Runs the demo on its own database with real triggers and real calls.
 async fn the_demo_on_postgresql_delivers_changes_of_a_table(world: World) {
     if world.url.starts_with("sqlite:") {
         return assert!(users(&world).await.is_none());
     }
-    let refused = Running::demo(&world.url).err().expect("a database that is in use is left alone");
+    let refused = Running::demo(&world.url).err().expect("the demo refuses a database that is in use");
     assert!(refused.contains("has a schema turno already") && refused.contains("createdb"), "{refused}");
     let fresh = turno_testkit::postgres::Cluster::for_tests().fresh_database().await;
-    let _demo = Running::demo(&fresh).unwrap_or_else(|said| panic!("{said}"));
+    let _demo = Running::demo(&fresh).unwrap_or_else(|stderr| panic!("{stderr}"));
     let (database, connection) = tokio_postgres::connect(&fresh, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     let delivered = "select count(*) from siper.cola_sincronizacion_usuarios_modulo where estado = 'PROCESADO'";
@@ -274,7 +274,7 @@ async fn the_demo_on_postgresql_delivers_changes_of_a_table(world: World) {
     tokio::time::timeout(PATIENCE, arrives).await.expect("changes of the table are delivered");
 }
 
-async fn installing_removing_and_resending_are_audited_and_a_payload_cannot_be_corrected(world: World) {
+async fn source_changes_are_audited_and_a_source_item_cannot_be_edited(world: World) {
     let Some(database) = users(&world).await else { return };
     let server = with_preset(&world);
     let sync = world.turno.sync(Source::siper());
@@ -292,8 +292,8 @@ async fn installing_removing_and_resending_are_audited_and_a_payload_cannot_be_c
     }
     eva.post(resync, json!({ "all": true })).await.expect(202);
     let all = async { while audited(&world, "sync_resync").await.len() < 2 {} };
-    tokio::time::timeout(PATIENCE, all).await.expect("the walk ends, and says so");
-    // What is delivered is the row: another payload would be ignored.
+    tokio::time::timeout(PATIENCE, all).await.expect("the end of the resync is announced");
+    // The delivery contains the row, so an edited payload would be ignored.
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("worker", 1, Span::from_secs(5)).await.unwrap().remove(0);
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
@@ -304,5 +304,5 @@ async fn installing_removing_and_resending_are_audited_and_a_payload_cannot_be_c
     assert_eq!(eva.post(&path, json!({})).await.expect(200)["state"], "pending");
     sync.remove().await.unwrap();
     sync.remove().await.unwrap();
-    assert_eq!(audited(&world, "sync_remove").await.len(), 1, "nothing was there the second time");
+    assert_eq!(audited(&world, "sync_remove").await.len(), 1, "the second removal finds nothing");
 }

@@ -1,6 +1,6 @@
-//! S1, S3, S4 over the real thing: two servers, a module that is called over HTTP and fails at random, and applications that
-//! update, move, delete and reinsert rows over several connections. In the end the module knows what the table says, and on
-//! the way no delivery of a key has met another or gone back.
+//! S1, S3 and S4 end to end: two servers, a destination that fails at random, and applications that update, move,
+//! delete and reinsert rows over several connections. In the end the destination has the state of the table.
+//! Meanwhile deliveries of a key never overlap and never go back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ use crate::receiver::{PATIENCE, Received, Receiver};
 use crate::world::{Client, Running, World};
 
 cases![
-    two_servers_and_a_failing_module_end_with_the_state_of_the_table,
-    a_delivery_that_goes_back_or_meets_another_is_found_out,
+    two_servers_and_a_failing_destination_end_with_the_state_of_the_table,
+    control_the_destination_notices_overlapping_and_older_deliveries,
 ];
 
 const WRITERS: u64 = 3;
 const ROUNDS: u64 = 60;
 const KEYS: u64 = 6;
 
-/// What the module knows, and what should not have happened.
+/// The state of the destination, and all violations.
 #[derive(Default)]
 struct Known {
     data: BTreeMap<String, Value>,
@@ -50,13 +50,13 @@ impl Known {
         }
     }
 
-    /// Who is active, and with which data.
+    /// Returns the active keys with their data.
     fn active(&self) -> BTreeMap<String, Value> {
         self.data.iter().filter(|(_, data)| !data.is_null()).map(|(key, data)| (key.clone(), data.clone())).collect()
     }
 }
 
-/// Takes calls until it is dropped: each for a while, and one in three fails.
+/// Handles calls until it is dropped. Each takes a while, and one in three fails.
 async fn module(mut receiver: Receiver, known: Arc<Mutex<Known>>, mut dice: Dice) {
     loop {
         let (call, takes, while_) = (receiver.next().await, dice.roll(3) > 0, dice.roll(30));
@@ -100,14 +100,14 @@ async fn connect(world: &World) -> tokio_postgres::Client {
 
 async fn write(sql: tokio_postgres::Client, mut dice: Dice) {
     for _ in 0..ROUNDS {
-        // A second principal is refused by the index, and two writers may wait for each other: both are a rollback.
+        // The index refuses a second principal, and two writers may deadlock. Both end in a rollback.
         if sql.batch_execute(&statement(&mut dice)).await.is_err() {
             sql.batch_execute("rollback").await.unwrap();
         }
     }
 }
 
-/// Who should be active, and with which data.
+/// Returns the keys that should be active, with their data.
 async fn table(sql: &tokio_postgres::Client) -> BTreeMap<String, Value> {
     let rows = "select idper::text, row_to_json(p)::text from (select idper, nombre, apellido, activo, hashpass
         from siper.usuarios where principal and idper is not null and algoritmo_pass = 'PG-SHA256') p";
@@ -115,7 +115,7 @@ async fn table(sql: &tokio_postgres::Client) -> BTreeMap<String, Value> {
     rows.iter().map(|row| (row.get(0), serde_json::from_str(row.get(1)).unwrap())).collect()
 }
 
-/// Waits until nothing is left to do.
+/// Waits until nothing is left to deliver.
 async fn settled(eva: &Client) {
     let nothing_left = async {
         loop {
@@ -125,7 +125,7 @@ async fn settled(eva: &Client) {
             }
         }
     };
-    tokio::time::timeout(2 * PATIENCE, nothing_left).await.expect("everything is delivered in the end");
+    tokio::time::timeout(2 * PATIENCE, nothing_left).await.expect("every key is delivered in the end");
 }
 
 fn servers(world: &World, receiver: &Receiver) -> [Running; 2] {
@@ -141,9 +141,9 @@ fn servers(world: &World, receiver: &Receiver) -> [Running; 2] {
     started
 }
 
-async fn two_servers_and_a_failing_module_end_with_the_state_of_the_table(world: World) {
+async fn two_servers_and_a_failing_destination_end_with_the_state_of_the_table(world: World) {
     if world.url.starts_with("sqlite:") {
-        // One file, one server, and no triggers: there is no such thing to be soaked.
+        // SQLite has one server and no triggers, so there is nothing to test.
         return assert!(!world.turno.sync(Source::siper()).has_triggers());
     }
     let receiver = Receiver::start().await;
@@ -165,12 +165,12 @@ async fn two_servers_and_a_failing_module_end_with_the_state_of_the_table(world:
     let known = known.lock().unwrap();
     assert_eq!(known.wrong, [""; 0]);
     assert_eq!(known.active(), held);
-    assert!(known.last.len() as u64 > KEYS / 2, "something has happened: {:?}", known.last);
-    assert_eq!((compared.differing, compared.on_its_way), (0, 0), "and it is remembered so");
+    assert!(known.last.len() as u64 > KEYS / 2, "keys were delivered: {:?}", known.last);
+    assert_eq!((compared.differing, compared.on_its_way), (0, 0), "the stored deliveries equal the table");
 }
 
-/// The negative control: the same module, told what must not happen.
-async fn a_delivery_that_goes_back_or_meets_another_is_found_out(_: World) {
+/// The negative control: the same destination with calls that must not happen.
+async fn control_the_destination_notices_overlapping_and_older_deliveries(_: World) {
     let receiver = Receiver::start().await;
     let url = receiver.url("/usuarios/7");
     let known = Arc::new(Mutex::new(Known::default()));
@@ -184,7 +184,7 @@ async fn a_delivery_that_goes_back_or_meets_another_is_found_out(_: World) {
     assert_eq!(known.lock().unwrap().wrong, [""; 0]);
     tell(5, 70).await;
     tell(7, 65).await;
-    assert_eq!(known.lock().unwrap().wrong.len(), 2, "an older change, and an older hand-out");
+    assert_eq!(known.lock().unwrap().wrong.len(), 2, "an older revision and an older fence are found");
     module.abort();
     let mut known = known.lock().unwrap();
     known.begin("8", 1, 1);

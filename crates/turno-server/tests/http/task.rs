@@ -1,4 +1,4 @@
-//! Tasks over HTTP: making them, changing them, looking at them.
+//! Tasks over HTTP: creating, editing and reading them.
 
 use crate::cases;
 use crate::world::{Client, World, answer};
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use turno::store::AuditQuery;
 
 cases![
-    a_new_task_is_a_draft_unless_said_otherwise,
-    a_task_that_makes_no_sense_is_refused_with_the_field_named,
+    a_new_task_is_a_draft_by_default,
+    an_invalid_task_is_refused_with_the_field_named,
     only_drafts_are_changed_and_become_ready,
-    a_draft_that_another_changed_meanwhile_is_not_written_over,
-    cancelling_waits_for_nobody_but_whoever_holds_it,
+    a_draft_changed_by_another_user_meanwhile_is_not_overwritten,
+    cancelling_a_task_is_refused_only_while_another_user_holds_it,
     a_list_of_tasks_is_filtered_and_comes_in_pages,
-    a_history_tells_what_happened_and_who_held_it,
-    what_is_no_task_is_not_found,
+    a_task_history_has_its_events_and_holders,
+    an_unknown_task_is_not_found,
 ];
 
-/// A ready task with a line by quantity and a serialized one.
+/// Creates a ready task with a line by quantity and a serialized one.
 pub(crate) async fn ready(client: &Client) -> i64 {
     let lines = json!([
         { "kind": "quantity", "sku": "clavos", "quantity": 30 },
@@ -26,13 +26,13 @@ pub(crate) async fn ready(client: &Client) -> i64 {
     made(client, lines).await
 }
 
-/// A ready task with these lines.
+/// Creates a ready task with these lines.
 pub(crate) async fn made(client: &Client, lines: Value) -> i64 {
     let body = json!({ "title": "Entrada 12", "lines": lines, "status": "ready" });
     client.post("/v1/tasks", body).await.expect(201)["id"].as_i64().unwrap()
 }
 
-/// The lock of a task that is claimed now.
+/// Claims a task and returns its lock.
 pub(crate) async fn claimed(client: &Client, id: i64) -> Value {
     client.post(&format!("/v1/tasks/{id}/claim"), json!({})).await.expect(200)
 }
@@ -41,7 +41,7 @@ pub(crate) async fn task(client: &Client, id: i64) -> Value {
     client.get(&format!("/v1/tasks/{id}")).await.expect(200)
 }
 
-async fn a_new_task_is_a_draft_unless_said_otherwise(world: World) {
+async fn a_new_task_is_a_draft_by_default(world: World) {
     let ana = world.client("ana").await;
     let lines = json!([
         { "kind": "quantity", "sku": "clavos", "quantity": 30 },
@@ -52,11 +52,11 @@ async fn a_new_task_is_a_draft_unless_said_otherwise(world: World) {
         (&made["title"], &made["status"], &made["created_by"]),
         (&json!("Entrada 12"), &json!("draft"), &json!("ana"))
     );
-    let mut told = made["lines"].clone();
-    let versions = told.as_array_mut().unwrap().iter_mut().map(|line| line.as_object_mut().unwrap().remove("version"));
+    let mut lines = made["lines"].clone();
+    let versions = lines.as_array_mut().unwrap().iter_mut().map(|line| line.as_object_mut().unwrap().remove("version"));
     assert!(versions.collect::<Vec<_>>().iter().all(|version| version.as_ref().is_some_and(Value::is_string)));
     assert_eq!(
-        told,
+        lines,
         json!([
             { "number": 1, "kind": "quantity", "movement": "in", "sku": "clavos", "quantity": 30, "status": "pending",
               "error": null, "applied_at": null, "applied_by": null },
@@ -68,7 +68,7 @@ async fn a_new_task_is_a_draft_unless_said_otherwise(world: World) {
     assert_eq!((&made["lock"]["resource"], &made["lock"]["state"]), (&json!(format!("task:{id}")), &json!("free")));
     let mut seen = task(&world.client("vera").await, id).await;
     seen["lock"]["server_time"] = made["lock"]["server_time"].clone();
-    assert_eq!(seen, made, "and everybody sees it so");
+    assert_eq!(seen, made, "every reader sees the same task");
     let empty = ana.post("/v1/tasks", json!({ "title": "Vacía" })).await.expect(201);
     assert_eq!((&empty["lines"], empty["id"].as_i64() > Some(id)), (&json!([]), true));
     let body =
@@ -76,7 +76,7 @@ async fn a_new_task_is_a_draft_unless_said_otherwise(world: World) {
     assert_eq!(ana.post("/v1/tasks", body).await.expect(201)["status"], "ready");
 }
 
-async fn a_task_that_makes_no_sense_is_refused_with_the_field_named(world: World) {
+async fn an_invalid_task_is_refused_with_the_field_named(world: World) {
     let ana = world.client("ana").await;
     let line =
         |line: Value| json!({ "title": "x", "lines": [{ "kind": "quantity", "sku": "a", "quantity": 1 }, line] });
@@ -124,7 +124,11 @@ async fn only_drafts_are_changed_and_become_ready(world: World) {
     let changed = leo.send(Method::PUT, &path, json!({ "lines": lines })).await.expect(200);
     assert_eq!((&changed["title"], &changed["lines"][0]["quantity"]), (&json!("Vacía"), &json!(3)));
     let changed = leo.send(Method::PUT, &path, json!({ "title": "Entrada" })).await.expect(200);
-    assert_eq!((&changed["title"], &changed["lines"][0]["quantity"]), (&json!("Entrada"), &json!(3)), "the rest stays");
+    assert_eq!(
+        (&changed["title"], &changed["lines"][0]["quantity"]),
+        (&json!("Entrada"), &json!(3)),
+        "fields that are not sent stay"
+    );
     let bad = json!({ "lines": [{ "kind": "quantity", "sku": "clavos" }] });
     assert_eq!(leo.send(Method::PUT, &path, bad).await.problem(400, "bad_field")["field"], "lines[0].quantity");
     assert_eq!(leo.post(&format!("{path}/ready"), json!({})).await.expect(200)["status"], "ready");
@@ -134,7 +138,7 @@ async fn only_drafts_are_changed_and_become_ready(world: World) {
     assert_eq!(ana.get(&path).await.expect(200)["title"], "Entrada");
 }
 
-async fn a_draft_that_another_changed_meanwhile_is_not_written_over(world: World) {
+async fn a_draft_changed_by_another_user_meanwhile_is_not_overwritten(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let made = ana.post("/v1/tasks", json!({ "title": "Entrada" })).await.expect(201);
     let path = format!("/v1/tasks/{}", made["id"]);
@@ -149,7 +153,11 @@ async fn a_draft_that_another_changed_meanwhile_is_not_written_over(world: World
     let changed = leo.send(Method::PUT, &path, his.clone()).await.expect(200);
     assert_ne!(changed["version"], *seen);
     ana.send(Method::PUT, &path, json!({ "title": "De Ana", "version": seen })).await.problem(409, "draft_changed");
-    assert_eq!(leo.send(Method::PUT, &path, his).await.expect(200)["title"], "De Leo", "the same call twice is one");
+    assert_eq!(
+        leo.send(Method::PUT, &path, his).await.expect(200)["title"],
+        "De Leo",
+        "the same call twice is one change"
+    );
     let matching = |tag: String| {
         let call = ana.request(Method::PUT, &path).header("if-match", tag);
         async move { answer(call.json(&json!({ "title": "De Ana" })).send().await.unwrap()).await }
@@ -157,13 +165,17 @@ async fn a_draft_that_another_changed_meanwhile_is_not_written_over(world: World
     for old in [format!("\"{}\"", seen.as_str().unwrap()), "\"nonsense\"".to_owned()] {
         matching(old).await.problem(409, "draft_changed");
     }
-    assert_eq!(ana.get(&path).await.expect(200)["title"], "De Leo", "nothing of it was stored");
+    assert_eq!(ana.get(&path).await.expect(200)["title"], "De Leo", "the refused change is not stored");
     let now = changed["version"].as_str().unwrap();
-    assert_eq!(matching(format!("W/\"{now}\"")).await.expect(200)["title"], "De Ana", "who has seen it may");
-    assert_eq!(matching("*".to_owned()).await.expect(200)["title"], "De Ana", "any version will do");
+    assert_eq!(
+        matching(format!("W/\"{now}\"")).await.expect(200)["title"],
+        "De Ana",
+        "a change with the newest version is accepted"
+    );
+    assert_eq!(matching("*".to_owned()).await.expect(200)["title"], "De Ana", "`*` matches any version");
 }
 
-async fn cancelling_waits_for_nobody_but_whoever_holds_it(world: World) {
+async fn cancelling_a_task_is_refused_only_while_another_user_holds_it(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let lock = claimed(&ana, id).await;
@@ -216,20 +228,20 @@ async fn a_list_of_tasks_is_filtered_and_comes_in_pages(world: World) {
     }
 }
 
-async fn a_history_tells_what_happened_and_who_held_it(world: World) {
+async fn a_task_history_has_its_events_and_holders(world: World) {
     let ana = world.client("ana").await;
     let id = made(&ana, json!([{ "kind": "quantity", "sku": "clavos", "quantity": 2 }])).await;
     let lock = claimed(&ana, id).await;
     ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": lock["fence"] })).await.expect(200);
     let path = format!("/v1/tasks/{id}/history");
     let all = world.client("vera").await.get(&path).await.expect(200);
-    let told = |page: &Value| -> Vec<String> {
+    let events = |page: &Value| -> Vec<String> {
         page["items"].as_array().unwrap().iter().map(|item| item["what"].as_str().unwrap().to_owned()).collect()
     };
-    let mut what = told(&all);
-    assert_eq!(what[..3], ["created", "processing", "line_applied"]);
-    what[3..].sort();
-    assert_eq!(what[3..], ["finalized", "lock_ended"]);
+    let mut names = events(&all);
+    assert_eq!(names[..3], ["created", "processing", "line_applied"]);
+    names[3..].sort();
+    assert_eq!(names[3..], ["finalized", "lock_ended"]);
     let held = all["items"].as_array().unwrap().iter().find(|item| item["what"] == "lock_ended").unwrap();
     assert_eq!(
         (&held["by"], &held["held"]["fence"], &held["held"]["reason"]),
@@ -238,15 +250,15 @@ async fn a_history_tells_what_happened_and_who_held_it(world: World) {
     let (mut seen, mut next) = (Vec::new(), path.clone() + "?limit=2");
     loop {
         let page = ana.get(&next).await.expect(200);
-        seen.extend(told(&page));
+        seen.extend(events(&page));
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         next = format!("{path}?limit=2&cursor={cursor}");
     }
-    assert_eq!(seen, told(&all));
+    assert_eq!(seen, events(&all));
     ana.get(&format!("{path}?cursor=00")).await.problem(400, "bad_query");
 }
 
-async fn what_is_no_task_is_not_found(world: World) {
+async fn an_unknown_task_is_not_found(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = ready(&ana).await;
     claimed(&ana, id).await;

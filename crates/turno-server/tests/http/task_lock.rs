@@ -1,4 +1,4 @@
-//! The locks of tasks, beyond what the seeds ask for (`seed_000.rs`, `seed_001.rs`).
+//! The locks of tasks, beyond overrides (`task_override.rs`) and the acceptance criteria (`task_exclusive.rs`).
 
 use crate::cases;
 use crate::task::{claimed, made, ready, task};
@@ -10,10 +10,10 @@ use turno::store::AuditQuery;
 
 cases![
     a_task_in_an_unlockable_status_cannot_be_claimed,
-    an_override_meant_for_one_person_does_not_hit_the_next,
-    an_override_of_a_task_is_audited_and_told_to_the_loser,
-    asking_and_waiting_for_a_task_work_as_for_any_lease,
-    what_is_over_is_offered_to_nobody,
+    an_override_with_a_fence_affects_only_that_ownership,
+    an_override_of_a_task_is_audited_and_shown_to_the_former_holder,
+    release_requests_and_the_waiting_line_work_for_tasks,
+    a_finished_task_is_not_offered,
     generic_lease_calls_on_a_task_follow_its_rules,
 ];
 
@@ -25,7 +25,7 @@ async fn a_task_in_an_unlockable_status_cannot_be_claimed(world: World) {
     let completed = made(&ana, json!([{ "kind": "quantity", "sku": "x", "quantity": 1 }])).await;
     let lock = claimed(&ana, completed).await;
     ana.post(&format!("/v1/tasks/{completed}/finalize"), json!({ "fence": lock["fence"] })).await.expect(200);
-    for (id, status, said) in [
+    for (id, status, text) in [
         (draft, "draft", "en borrador"),
         (json!(cancelled), "cancelled", "cancelada"),
         (json!(completed), "completed", "completada"),
@@ -35,14 +35,14 @@ async fn a_task_in_an_unlockable_status_cannot_be_claimed(world: World) {
         {
             let wrong = client.post(&format!("/v1/tasks/{id}/{verb}"), body).await.problem(409, "wrong_status");
             assert_eq!(wrong["status_now"], status, "{verb}");
-            assert!(wrong["detail"].as_str().unwrap().contains(said), "{wrong}");
+            assert!(wrong["detail"].as_str().unwrap().contains(text), "{wrong}");
         }
         ana.post(&format!("/v1/leases/task%3A{id}/claim"), json!({})).await.problem(409, "wrong_status");
         assert_eq!(ana.get(&format!("/v1/tasks/{id}")).await.expect(200)["lock"]["state"], "free");
     }
 }
 
-async fn an_override_meant_for_one_person_does_not_hit_the_next(world: World) {
+async fn an_override_with_a_fence_affects_only_that_ownership(world: World) {
     let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
     let id = ready(&ana).await;
     for path in [format!("/v1/tasks/{id}"), format!("/v1/leases/task:{id}")] {
@@ -59,10 +59,10 @@ async fn an_override_meant_for_one_person_does_not_hit_the_next(world: World) {
     }
     let audited = world.turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
     let forced = audited.iter().filter(|entry| entry.action.starts_with("lock_force")).count();
-    assert_eq!(forced, 2, "what was refused was none");
+    assert_eq!(forced, 2, "a refused override is not audited");
 }
 
-async fn an_override_of_a_task_is_audited_and_told_to_the_loser(world: World) {
+async fn an_override_of_a_task_is_audited_and_shown_to_the_former_holder(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = ready(&ana).await;
     let hers = claimed(&ana, id).await;
@@ -72,19 +72,19 @@ async fn an_override_of_a_task_is_audited_and_told_to_the_loser(world: World) {
     assert_eq!(taken["holder"]["id"], "eva");
     let late = json!({ "fence": hers["fence"], "quantity": 7 });
     let lost = ana.send(Method::PATCH, &path("lines/1"), late).await.problem(409, "lease_lost");
-    let told = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
-    assert_eq!(told, ["forced", "override", "eva", "se fue"]);
+    let shown = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
+    assert_eq!(shown, ["forced", "override", "eva", "se fue"]);
     assert_eq!(lost["by_name"], "Eva Ruiz");
     assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz intervino: se fue"), "{lost}");
     assert_eq!(eva.post(&path("force-release"), json!({ "reason": "listo" })).await.expect(200)["state"], "free");
     let query = AuditQuery { resource: Some(format!("task:{id}")), limit: 10, ..AuditQuery::default() };
     let mut entries = world.turno.audit(query).await.unwrap();
     entries.sort_by_key(|entry| entry.n);
-    let told: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.actor.user.as_str())).collect();
-    assert_eq!(told, [("lock_force_claim", "eva"), ("lock_force_release", "eva")]);
+    let audited: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.actor.user.as_str())).collect();
+    assert_eq!(audited, [("lock_force_claim", "eva"), ("lock_force_release", "eva")]);
 }
 
-async fn asking_and_waiting_for_a_task_work_as_for_any_lease(world: World) {
+async fn release_requests_and_the_waiting_line_work_for_tasks(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let path = |verb: &str| format!("/v1/tasks/{id}/{verb}");
@@ -105,7 +105,7 @@ async fn asking_and_waiting_for_a_task_work_as_for_any_lease(world: World) {
     bot.send(Method::PATCH, &path("lines/1"), patch).await.expect(200);
 }
 
-async fn what_is_over_is_offered_to_nobody(world: World) {
+async fn a_finished_task_is_not_offered(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let good = json!([{ "kind": "quantity", "sku": "x", "quantity": 1 }]);
     let bad = json!([{ "kind": "quantity", "sku": "nada", "quantity": 1, "movement": "out" }]);
@@ -131,7 +131,7 @@ async fn generic_lease_calls_on_a_task_follow_its_rules(world: World) {
     let path = |verb: &str| format!("/v1/leases/task%3A{id}/{verb}");
     let lock = ana.post(&path("claim"), json!({})).await.expect(200);
     assert_eq!(lock["policy"]["idle_guard_ms"], 120_000);
-    assert_eq!(task(&ana, id).await["status"], "processing", "as its own claim does");
+    assert_eq!(task(&ana, id).await["status"], "processing", "like the task's own claim");
     ana.post(&path("heartbeat"), json!({ "fence": lock["fence"] })).await.problem(400, "idle_required");
     let patch = json!({ "fence": lock["fence"], "quantity": 31 });
     ana.send(Method::PATCH, &format!("/v1/tasks/{id}/lines/1"), patch).await.expect(200);

@@ -1,4 +1,4 @@
-//! Processing a task under one's own lock: its lines, and finalizing.
+//! Processing a task under the caller's own lock: its lines, and the finalize.
 
 use crate::cases;
 use crate::task::{claimed, made, ready, task};
@@ -7,18 +7,18 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 cases![
-    a_line_is_changed_under_ones_own_lock,
-    a_late_change_of_a_line_from_another_window_writes_over_nothing,
-    a_line_takes_only_what_belongs_to_its_kind,
-    a_line_is_validated_against_what_is_in_stock,
+    a_line_is_changed_under_the_callers_own_lock,
+    a_late_change_of_a_line_from_another_tab_overwrites_nothing,
+    a_line_accepts_only_fields_of_its_kind,
+    a_line_is_validated_against_the_stock,
     finalizing_applies_every_line_and_releases_the_lock,
-    a_line_that_fails_stops_nobody_and_can_be_mended,
+    a_failing_line_stops_no_other_and_can_be_corrected,
     finalizing_again_with_the_same_fence_gets_the_same_answer,
-    concurrent_finalizes_with_one_fence_are_one,
-    a_finalize_after_the_lock_was_lost_says_what_was_done,
-    a_finalize_after_another_completed_the_task_is_told_that_its_lock_is_lost,
+    concurrent_finalizes_with_one_fence_count_as_one,
+    a_finalize_after_the_lock_was_lost_lists_the_applied_lines,
+    a_finalize_after_another_user_completed_the_task_is_refused_as_lost,
     a_task_with_applied_lines_is_cancelled_only_with_keep_applied,
-    stock_of_what_was_never_moved_is_nothing,
+    the_stock_of_an_unknown_article_is_zero,
 ];
 
 async fn patch(client: &Client, id: i64, number: u32, body: Value) -> crate::world::Answer {
@@ -29,15 +29,15 @@ async fn finalized(client: &Client, id: i64, fence: &Value) -> Value {
     client.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await.expect(200)
 }
 
-async fn a_line_is_changed_under_ones_own_lock(world: World) {
+async fn a_line_is_changed_under_the_callers_own_lock(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     patch(&ana, id, 1, json!({ "fence": 1, "quantity": 7 })).await.problem(409, "lease_lost");
     let lock = claimed(&ana, id).await;
     let fence = &lock["fence"];
     let line = patch(&ana, id, 1, json!({ "fence": fence, "quantity": 7, "movement": "out" })).await.expect(200);
-    let told = ["number", "kind", "movement", "sku", "quantity", "status"].map(|member| line[member].clone());
-    assert_eq!(told, [json!(1), json!("quantity"), json!("out"), json!("clavos"), json!(7), json!("pending")]);
+    let fields = ["number", "kind", "movement", "sku", "quantity", "status"].map(|member| line[member].clone());
+    assert_eq!(fields, [json!(1), json!("quantity"), json!("out"), json!("clavos"), json!(7), json!("pending")]);
     assert_eq!((&line["lock"]["fence"], &line["lock"]["mine"]), (fence, &json!(true)));
     let line = patch(&ana, id, 2, json!({ "fence": fence, "serials": ["T-3"], "sku": "sierra" })).await.expect(200);
     assert_eq!((&line["serials"], &line["sku"]), (&json!(["T-3"]), &json!("sierra")));
@@ -53,7 +53,7 @@ async fn a_line_is_changed_under_ones_own_lock(world: World) {
     ana.post(&path, json!({ "fence": fence })).await.problem(404, "not_found");
 }
 
-async fn a_late_change_of_a_line_from_another_window_writes_over_nothing(world: World) {
+async fn a_late_change_of_a_line_from_another_tab_overwrites_nothing(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     let fence = claimed(&ana, id).await["fence"].clone();
@@ -69,7 +69,7 @@ async fn a_late_change_of_a_line_from_another_window_writes_over_nothing(world: 
     patch(&ana, id, 1, json!({ "fence": fence, "sku": "tercera" })).await.expect(200);
 }
 
-async fn a_line_takes_only_what_belongs_to_its_kind(world: World) {
+async fn a_line_accepts_only_fields_of_its_kind(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     let before = task(&ana, id).await["lines"].clone();
@@ -95,7 +95,7 @@ async fn a_line_takes_only_what_belongs_to_its_kind(world: World) {
     assert_eq!(task(&ana, id).await["lines"], before);
 }
 
-async fn a_line_is_validated_against_what_is_in_stock(world: World) {
+async fn a_line_is_validated_against_the_stock(world: World) {
     let ana = world.client("ana").await;
     let id = made(
         &ana,
@@ -121,7 +121,7 @@ async fn a_line_is_validated_against_what_is_in_stock(world: World) {
     let statuses: Vec<_> = lines.as_array().unwrap().iter().map(|line| line["status"].as_str().unwrap()).collect();
     assert_eq!(statuses, ["validated", "pending", "pending"]);
     let line = patch(&ana, id, 1, json!({ "fence": fence, "quantity": 31 })).await.expect(200);
-    assert_eq!(line["status"], "pending", "what changed is to be validated again");
+    assert_eq!(line["status"], "pending", "a changed line must be validated again");
 }
 
 async fn finalizing_applies_every_line_and_releases_the_lock(world: World) {
@@ -145,7 +145,7 @@ async fn finalizing_applies_every_line_and_releases_the_lock(world: World) {
     assert_eq!(late["reason"], "released");
 }
 
-async fn a_line_that_fails_stops_nobody_and_can_be_mended(world: World) {
+async fn a_failing_line_stops_no_other_and_can_be_corrected(world: World) {
     let ana = world.client("ana").await;
     let id = made(
         &ana,
@@ -167,7 +167,11 @@ async fn a_line_that_fails_stops_nobody_and_can_be_mended(world: World) {
     let failed = task(&ana, id).await["lines"][0].clone();
     assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("not_enough")));
     let again = claimed(&ana, id).await;
-    assert_eq!(task(&ana, id).await["status"], "partially_completed", "until it is whole");
+    assert_eq!(
+        task(&ana, id).await["status"],
+        "partially_completed",
+        "the task is partially completed until every line is applied"
+    );
     let applied =
         patch(&ana, id, 2, json!({ "fence": again["fence"], "quantity": 9 })).await.problem(409, "line_applied");
     assert_eq!(applied["line"], 2);
@@ -178,7 +182,7 @@ async fn a_line_that_fails_stops_nobody_and_can_be_mended(world: World) {
     let done = finalized(&ana, id, &again["fence"]).await;
     assert_eq!(done["status"], "completed");
     assert_eq!(done["lines"], json!([{ "number": 1, "outcome": "applied" }, { "number": 2, "outcome": "skipped" }]));
-    assert_eq!(ana.get("/v1/stock/tornillos").await.expect(200)["quantity"], 8, "applied once");
+    assert_eq!(ana.get("/v1/stock/tornillos").await.expect(200)["quantity"], 8, "the line was applied once");
     assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 5);
 }
 
@@ -199,7 +203,7 @@ async fn finalizing_again_with_the_same_fence_gets_the_same_answer(world: World)
     his.problem(409, "lease_lost");
 }
 
-async fn concurrent_finalizes_with_one_fence_are_one(world: World) {
+async fn concurrent_finalizes_with_one_fence_count_as_one(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     let fence = claimed(&ana, id).await["fence"].clone();
@@ -217,14 +221,14 @@ async fn concurrent_finalizes_with_one_fence_are_one(world: World) {
         let applied = json!([{ "number": 1, "outcome": "applied" }, { "number": 2, "outcome": "applied" }]);
         assert_eq!((&answer["status"], &answer["lines"]), (&json!("completed"), &applied));
     }
-    assert_eq!(first, 1, "one of them did it, the others heard of it");
+    assert_eq!(first, 1, "one call finalizes, the others repeat its answer");
     assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 30);
     let history = ana.get(&format!("/v1/tasks/{id}/history")).await.expect(200);
     let finalized = history["items"].as_array().unwrap().iter().filter(|item| item["what"] == "finalized").count();
     assert_eq!(finalized, 1);
 }
 
-async fn a_finalize_after_the_lock_was_lost_says_what_was_done(world: World) {
+async fn a_finalize_after_the_lock_was_lost_lists_the_applied_lines(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = ready(&ana).await;
     let fence = claimed(&ana, id).await["fence"].clone();
@@ -239,7 +243,7 @@ async fn a_finalize_after_the_lock_was_lost_says_what_was_done(world: World) {
     }
 }
 
-/// A task of whose two lines the second is applied, and the fence under which that was.
+/// Creates a task whose second line is applied. Returns its id and the fence of that finalize.
 async fn half_applied(client: &Client) -> (i64, Value) {
     let lines = json!([
         { "kind": "quantity", "movement": "out", "sku": "clavos", "quantity": 5 },
@@ -251,7 +255,7 @@ async fn half_applied(client: &Client) -> (i64, Value) {
     (id, fence)
 }
 
-async fn a_finalize_after_another_completed_the_task_is_told_that_its_lock_is_lost(world: World) {
+async fn a_finalize_after_another_user_completed_the_task_is_refused_as_lost(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let (id, fence) = half_applied(&ana).await;
     let taken = claimed(&leo, id).await["fence"].clone();
@@ -273,13 +277,13 @@ async fn a_task_with_applied_lines_is_cancelled_only_with_keep_applied(world: Wo
     ana.post(&path, json!({ "keep_applied": "yes" })).await.problem(400, "bad_field");
     let cancelled = ana.post(&path, json!({ "keep_applied": true })).await.expect(200);
     assert_eq!(cancelled["status"], "cancelled");
-    assert_eq!(ana.get("/v1/stock/tornillos").await.expect(200)["quantity"], 8, "it stays");
+    assert_eq!(ana.get("/v1/stock/tornillos").await.expect(200)["quantity"], 8, "the applied stock stays");
 }
 
-async fn stock_of_what_was_never_moved_is_nothing(world: World) {
+async fn the_stock_of_an_unknown_article_is_zero(world: World) {
     let vera = world.client("vera").await;
     let none = vera.get("/v1/stock/a%2Fb%20%C3%B1").await.expect(200);
     assert_eq!(none, json!({ "sku": "a/b ñ", "quantity": 0, "serials": [] }));
     vera.get("/v1/stock/%0A").await.problem(404, "not_found");
-    world.nobody().get("/v1/stock/x").await.problem(401, "unauthenticated");
+    world.anonymous().get("/v1/stock/x").await.problem(401, "unauthenticated");
 }

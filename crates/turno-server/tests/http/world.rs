@@ -9,23 +9,23 @@ use serde_json::Value;
 use turno::{NewPerson, NewToken, Role, Turno};
 use turno_testkit::postgres::Cluster;
 
-/// Which database the server uses.
+/// The database of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backend {
     Sqlite,
     Postgres,
 }
 
-/// Everything a case needs. Ana is an editor, Leo too, Eva an administrator, Vera only reads.
+/// The environment of a case. Ana and Leo are editors, Eva is an administrator, Vera is a viewer.
 pub(crate) struct World {
-    /// The same database from inside, for what a case wants to prepare or to look at.
+    /// The same database through the library, to prepare data and to inspect it.
     pub(crate) turno: Turno,
     pub(crate) server: Running,
     pub(crate) url: String,
     folder: Option<PathBuf>,
 }
 
-/// A server that is ready; it does not outlive the case.
+/// A ready server. Dropping it ends the process.
 pub(crate) struct Running {
     child: Child,
     pub(crate) base: String,
@@ -34,32 +34,32 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(url: &str, arguments: &[&str]) -> Running {
-        Running::spawned(Running::command(url).args(arguments))
+        Running::spawn(Running::command(url).args(arguments))
     }
 
-    /// With these variables.
+    /// Starts a server with these environment variables.
     pub(crate) fn with(url: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Running {
-        Running::spawned(Running::command(url).args(arguments).envs(variables.iter().copied()))
+        Running::spawn(Running::command(url).args(arguments).envs(variables.iter().copied()))
     }
 
-    /// In production; or what it said when it did not start.
+    /// Starts a server in production mode. Returns its stderr if it does not start.
     pub(crate) fn in_production(url: &str) -> Result<Running, String> {
         let mut command = Running::command(url);
         let mut tried = command.args(["--env", "production", "--no-migrate"]).stderr(Stdio::piped()).spawn().unwrap();
         let mut first = String::new();
         BufReader::new(tried.stdout.take().unwrap()).read_line(&mut first).unwrap();
         if first.is_empty() {
-            let mut said = String::new();
-            tried.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-            assert_eq!(tried.wait().unwrap().code(), Some(2), "{said}");
-            return Err(said);
+            let mut stderr = String::new();
+            tried.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            assert_eq!(tried.wait().unwrap().code(), Some(2), "{stderr}");
+            return Err(stderr);
         }
-        let (_, base) = first.trim_end().split_once("listening on ").expect("it says where");
+        let (_, base) = first.trim_end().split_once("listening on ").expect("the first line has the address");
         let log = tried.stderr.take().map(BufReader::new);
         Ok(Running { child: tried, base: base.to_owned(), log })
     }
 
-    /// The demo on this database; or what it said when it did not start.
+    /// Starts the demo on this database. Returns its stderr if it does not start.
     pub(crate) fn demo(url: &str) -> Result<Running, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
         command
@@ -75,17 +75,17 @@ impl Running {
             }
             line.clear();
         }
-        let mut said = String::new();
-        tried.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let mut stderr = String::new();
+        tried.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         tried.wait().unwrap();
-        Err(said)
+        Err(stderr)
     }
 
-    /// With these variables, and with its log as JSON to be read by the case.
+    /// Starts a server with these environment variables and keeps its JSON log for the case to read.
     pub(crate) fn with_log(url: &str, variables: &[(&str, &str)]) -> Running {
         let mut command = Running::command(url);
         command.env("TURNO_LOG_FORMAT", "json").envs(variables.iter().copied()).stderr(Stdio::piped());
-        Running::spawned(&mut command)
+        Running::spawn(&mut command)
     }
 
     fn command(url: &str) -> Command {
@@ -102,7 +102,7 @@ impl Running {
         command
     }
 
-    fn spawned(command: &mut Command) -> Running {
+    fn spawn(command: &mut Command) -> Running {
         let mut child = command.spawn().expect("the program was built with this test");
         let log = child.stderr.take().map(BufReader::new);
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -113,18 +113,18 @@ impl Running {
             }
             line.clear();
         }
-        panic!("it ended before it listened: {:?}", child.wait());
+        panic!("the server ended before it listened: {:?}", child.wait());
     }
 
-    /// The next line of the log; waits for it.
+    /// Waits for the next line of the log and returns it.
     pub(crate) fn next_log_line(&mut self) -> Value {
         let mut line = String::new();
-        let log = self.log.as_mut().expect("it was started with its log");
+        let log = self.log.as_mut().expect("the server was started with its log");
         assert!(log.read_line(&mut line).unwrap() > 0, "the log ended");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"))
     }
 
-    /// The next line with this message; waits for it.
+    /// Waits for the next log line with this message and returns it.
     pub(crate) fn log_line(&mut self, message: &str) -> Value {
         loop {
             let line = self.next_log_line();
@@ -134,19 +134,19 @@ impl Running {
         }
     }
 
-    /// Ends it as a crash would.
+    /// Kills the server, as a crash would.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Asks the server to stop and waits for its end.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.tell_to_stop();
         self.child.wait().unwrap().code()
     }
 
-    /// Asks it to stop, and does not wait.
+    /// Asks the server to stop, without waiting.
     pub(crate) fn tell_to_stop(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -165,7 +165,7 @@ impl World {
         World::with(backend, &[]).await
     }
 
-    /// A server with further arguments.
+    /// Starts a world whose server has further arguments.
     pub(crate) async fn with(backend: Backend, arguments: &[&str]) -> World {
         let (url, folder) = fresh(backend).await;
         let turno = Turno::open(&url).await.unwrap();
@@ -181,7 +181,7 @@ impl World {
         World { turno, server, url, folder }
     }
 
-    /// Another database of the same kind, where nobody is known.
+    /// Creates another database of the same kind without users.
     pub(crate) async fn empty(&self) -> String {
         match &self.folder {
             Some(folder) => format!("sqlite:{}", folder.join("empty.db").display()),
@@ -189,23 +189,23 @@ impl World {
         }
     }
 
-    /// Another instance on the same database.
+    /// Starts another instance on the same database.
     pub(crate) fn second(&self) -> Running {
         Running::start(&self.url, &[])
     }
 
-    /// A client with a fresh token of this person.
+    /// Returns a client with a fresh token of this user.
     pub(crate) async fn client(&self, user: &str) -> Client {
         self.token(NewToken::of(user).unwrap()).await
     }
 
-    /// A client with a token like this.
+    /// Returns a client with such a token.
     pub(crate) async fn token(&self, token: NewToken) -> Client {
         let (_, secret) = self.turno.create_token(token).await.unwrap();
         Client::new(&self.server.base, Some(secret))
     }
 
-    pub(crate) fn nobody(&self) -> Client {
+    pub(crate) fn anonymous(&self) -> Client {
         Client::new(&self.server.base, None)
     }
 }
@@ -215,7 +215,7 @@ async fn fresh(backend: Backend) -> (String, Option<PathBuf>) {
         Backend::Sqlite => {
             let name = format!("turno-http-{}-{}", std::process::id(), uuid());
             let folder = std::env::temp_dir().join(name);
-            // A run that was killed may have had the same number.
+            // A killed run with the same process id may have left its directory.
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder).unwrap();
             (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
@@ -238,7 +238,7 @@ fn uuid() -> String {
     NEXT.fetch_add(1, Ordering::Relaxed).to_string()
 }
 
-/// Somebody who calls the API.
+/// A caller of the API.
 #[derive(Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -246,7 +246,7 @@ pub(crate) struct Client {
     secret: Option<String>,
 }
 
-/// An answer, read to its end.
+/// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -259,18 +259,18 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// The body of an answer with this status.
+    /// Asserts the status and returns the body.
     pub(crate) fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// The body of a problem with this status and code.
+    /// Asserts the status and the code of a problem and returns its body.
     pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
         let body = self.expect(status);
         assert_eq!(self.headers["content-type"], "application/problem+json");
         assert_eq!(body["code"], code, "{body}");
-        assert!(code != "bad_query" || body["field"].is_string(), "what is wrong is named: {body}");
+        assert!(code != "bad_query" || body["field"].is_string(), "the wrong field is named: {body}");
         body
     }
 }
@@ -280,12 +280,12 @@ impl Client {
         Client { http: reqwest::Client::new(), base: base.to_owned(), secret }
     }
 
-    /// The same person at another instance.
+    /// Returns a client with the same token for another instance.
     pub(crate) fn at(&self, server: &Running) -> Client {
         Client { base: server.base.clone(), ..self.clone() }
     }
 
-    /// The same person over connections of their own.
+    /// Returns a client with the same token and its own connections.
     pub(crate) fn fresh(&self) -> Client {
         Client { http: reqwest::Client::new(), ..self.clone() }
     }
@@ -294,7 +294,7 @@ impl Client {
         self.secret.as_deref().unwrap()
     }
 
-    /// A request to be completed by the case.
+    /// Starts a request that the case completes.
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
         match &self.secret {

@@ -1,21 +1,21 @@
-//! The SQLite file is destroyed under a running server.
+//! A running server whose SQLite file is removed, replaced or truncated.
 
 use super::{Folder, Running};
 use std::fs;
 
-/// What is done to the file at this path.
+/// The damage to the file at this path.
 type Harm = fn(&str);
 
 #[test]
-fn readiness_fails_when_the_database_file_is_gone_replaced_or_cut_short() {
+fn readiness_fails_if_the_database_file_is_removed_replaced_or_truncated() {
     let harms: [(&str, &str, Harm); 3] = [
-        ("gone", "se borró o se movió", |file| fs::remove_file(file).expect("it is there")),
+        ("gone", "se borró o se movió", |file| fs::remove_file(file).expect("the file exists")),
         ("replaced", "se reemplazó por otro", |file| {
-            fs::copy(file, format!("{file}.other")).expect("it is there");
-            fs::rename(format!("{file}.other"), file).expect("it is there");
+            fs::copy(file, format!("{file}.other")).expect("the file exists");
+            fs::rename(format!("{file}.other"), file).expect("the copy exists");
         }),
         ("cut_short", "se cortó", |file| {
-            fs::OpenOptions::new().write(true).truncate(true).open(file).map(drop).expect("it is there");
+            fs::OpenOptions::new().write(true).truncate(true).open(file).map(drop).expect("the file exists");
         }),
     ];
     for (reason, words, harm) in harms {

@@ -1,11 +1,11 @@
-//! The start beside the command line: the first administrator.
+//! The start beside the command line: the setup link for the first administrator.
 
 use super::{Folder, Running, ended, turno};
 use std::io::Read as _;
 use std::process::Child;
 
 #[test]
-fn the_first_administrator_is_invited_until_there_is_one() {
+fn the_setup_link_is_printed_until_an_administrator_exists() {
     let folder = Folder::new("invite");
     let url = folder.database();
     let words = ["serve", "--listen", "127.0.0.1:0", "--database", &url];
@@ -14,7 +14,7 @@ fn the_first_administrator_is_invited_until_there_is_one() {
         let page = server.get("/setup?link=nonsense", "");
         assert_eq!(server.signal("TERM"), Some(0));
         let mut talk = String::new();
-        server.child.stderr.take().expect("it is piped").read_to_string(&mut talk).expect("it is UTF-8");
+        server.child.stderr.take().expect("stderr is piped").read_to_string(&mut talk).expect("stderr is UTF-8");
         (talk, page)
     };
     let (talk, page) = talk_of(Running::start(&words));
@@ -26,8 +26,8 @@ fn the_first_administrator_is_invited_until_there_is_one() {
     assert!(!talk_of(Running::start(&words)).0.contains("/setup?link="));
 }
 
-/// Each round races the start against the command. Before the link's transaction decided it, about one start in four
-/// ended here.
+/// Each round races the start against the command. Before the link's transaction made the decision, about one start in
+/// four failed here.
 #[test]
 fn an_administrator_added_during_the_start_does_not_end_the_server() {
     for round in 0..12 {

@@ -1,5 +1,5 @@
-//! Seed 003, presentations in an inbox that several instances process: its two timelines, by their names, over two
-//! servers on one database, and the hole that the seed left open.
+//! Presentations in an inbox that several instances process. Two timelines over two servers on one database: without
+//! and with an atomic claim, and an instance that dies after the claim.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use crate::world::{Client, World};
 use serde_json::{Value, json};
 
 cases![
-    timeline_1_before_the_solution_the_service_is_called_twice,
-    timeline_2_with_the_atomic_update_the_service_is_called_once,
-    an_exception_makes_the_presentation_unprocessed_again_for_the_next_run_of_the_scheduler,
-    an_instance_that_dies_after_taking_a_presentation_does_not_keep_it,
-    schedulers_of_two_instances_share_the_work_and_the_death_of_one_loses_nothing,
+    timeline_1_without_an_atomic_claim_the_service_is_called_twice,
+    timeline_2_with_an_atomic_claim_the_service_is_called_once,
+    a_failed_presentation_is_claimed_by_the_next_run_of_a_scheduler,
+    a_presentation_of_a_dead_instance_is_claimed_by_another,
+    schedulers_of_two_instances_share_the_items_and_a_crash_loses_none,
 ];
 
-/// The web service that processes presentations, and counts how often it did.
+/// The web service that processes presentations and counts the calls.
 #[derive(Default)]
 pub(crate) struct WebService {
     looks_at_fences: bool,
@@ -25,17 +25,17 @@ pub(crate) struct WebService {
 }
 
 impl WebService {
-    /// Refuses a smaller fence than one it has seen for the same thing.
+    /// Returns a service that refuses a smaller fence than it has seen for the same presentation.
     pub(crate) fn fenced() -> WebService {
         WebService { looks_at_fences: true, ..WebService::default() }
     }
 
-    /// Does whatever it is told.
+    /// Returns a service that ignores fences.
     pub(crate) fn naive() -> WebService {
         WebService::default()
     }
 
-    /// Does it under the delivery's fence; answers whether it did.
+    /// Calls the service under the delivery's fence. Returns whether it accepted the call.
     pub(crate) fn call(&mut self, id: &str, delivery: &Value) -> bool {
         let fence = delivery["fence"].as_i64().unwrap();
         let highest = self.highest.entry(id.to_owned()).or_default();
@@ -52,39 +52,40 @@ impl WebService {
     }
 }
 
-/// `SELECT … WHERE processed = false`: what a naive scheduler would process.
+/// `SELECT … WHERE processed = false`: the items that a naive scheduler would process.
 async fn unprocessed(client: &Client) -> Vec<String> {
     let page = client.get("/v1/queues/inbox/items?state=pending").await.expect(200);
     page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// `UPDATE … WHERE id = ? AND processed = false`: the delivery if one row was updated, the code of the refusal if none.
+/// `UPDATE … WHERE id = ? AND processed = false`: returns the delivery if one row was updated, else the refusal's
+/// code.
 async fn try_mark_as_processing(client: &Client, id: &str, instance: &str) -> Result<Value, String> {
     let answer = client.post(&format!("/v1/queues/inbox/items/{id}/claim"), json!({ "instance": instance })).await;
     if answer.status == 200 { Ok(answer.json()) } else { Err(answer.json()["code"].as_str().unwrap().to_owned()) }
 }
 
-// Escenario problemático (antes de la solución). This is the control of the next one: selecting takes nothing.
-async fn timeline_1_before_the_solution_the_service_is_called_twice(world: World) {
+// The problem before the solution, and the control of the next case: a select takes nothing.
+async fn timeline_1_without_an_atomic_claim_the_service_is_called_twice(world: World) {
     let second = world.second();
     let a = made(&world, "inbox", json!({ "kind": "inbox" })).await;
     let b = a.at(&second);
     add(&a, "inbox", json!({ "id": "x", "payload": { "presentation": "x" } })).await;
     let mut service = WebService::naive();
-    // T1, T2: both select, and both get X.
-    let (of_a, of_b) = tokio::join!(unprocessed(&a), unprocessed(&b));
-    assert_eq!((of_a, of_b), (vec!["x".to_owned()], vec!["x".to_owned()]));
-    // T3, T4: both process it, and mark it only afterwards.
+    // T1, T2: both instances select, and both get X.
+    let (seen_by_a, seen_by_b) = tokio::join!(unprocessed(&a), unprocessed(&b));
+    assert_eq!((seen_by_a, seen_by_b), (vec!["x".to_owned()], vec!["x".to_owned()]));
+    // T3, T4: both process X and mark it only afterwards.
     assert!(service.call("x", &json!({ "fence": 0 })) && service.call("x", &json!({ "fence": 0 })));
     let taken = try_mark_as_processing(&a, "x", "a").await.unwrap();
     settle(&a, "inbox", "ack", &taken, json!({})).await;
-    // T6: no row for B, which has processed it already.
+    // T6: no row is updated for B, which has already processed X.
     assert_eq!(try_mark_as_processing(&b, "x", "b").await.unwrap_err(), "already_processed");
     assert_eq!(service.answered("x"), 2, "the web service was called twice");
 }
 
-// Escenario con la solución implementada: who updates the row processes, the other one skips.
-async fn timeline_2_with_the_atomic_update_the_service_is_called_once(world: World) {
+// With the solution: the instance that updates the row processes it, the other one skips it.
+async fn timeline_2_with_an_atomic_claim_the_service_is_called_once(world: World) {
     let second = world.second();
     let a = made(&world, "inbox", json!({ "kind": "inbox" })).await;
     let b = a.at(&second);
@@ -93,7 +94,7 @@ async fn timeline_2_with_the_atomic_update_the_service_is_called_once(world: Wor
     add(&a, "inbox", json!(records)).await;
     let mut service = WebService::naive();
     for id in &ids {
-        // T1, T2: both try at the same time, several times over, as schedulers do.
+        // T1, T2: both try at the same time, several times, as schedulers do.
         let (first, second, third) = tokio::join!(
             try_mark_as_processing(&a, id, "a"),
             try_mark_as_processing(&b, id, "b"),
@@ -102,9 +103,9 @@ async fn timeline_2_with_the_atomic_update_the_service_is_called_once(world: Wor
         let mut won = Vec::new();
         for tried in [first, second, third] {
             match tried {
-                // T3: one row was updated: process it.
+                // T3: one row was updated, so process it.
                 Ok(taken) => won.push(taken),
-                // T4: none was: skip it.
+                // T4: no row was updated, so skip it.
                 Err(code) => assert_eq!(code, "already_claimed"),
             }
         }
@@ -117,30 +118,30 @@ async fn timeline_2_with_the_atomic_update_the_service_is_called_once(world: Wor
     assert!(unprocessed(&b).await.is_empty());
 }
 
-// Manejo de Errores
-async fn an_exception_makes_the_presentation_unprocessed_again_for_the_next_run_of_the_scheduler(world: World) {
+// Errors during processing.
+async fn a_failed_presentation_is_claimed_by_the_next_run_of_a_scheduler(world: World) {
     let second = world.second();
     let a = made(&world, "inbox", json!({ "kind": "inbox", "backoff_ms": 1 })).await;
     let b = a.at(&second);
     add(&a, "inbox", json!({ "id": "x", "payload": {} })).await;
     let taken = try_mark_as_processing(&a, "x", "a").await.unwrap();
-    assert!(claim(&b, "inbox", "b").await.is_empty(), "it is taken");
+    assert!(claim(&b, "inbox", "b").await.is_empty(), "the item is in process");
     let failed = settle(&a, "inbox", "fail", &taken, json!({ "error": "Error processing presentation x" })).await;
     assert_eq!(failed["outcome"], "retrying");
-    // The next run, at whichever instance.
+    // The next run, on any instance.
     let again = claim_with(&b, "inbox", json!({ "instance": "b", "wait_ms": 20_000 })).await;
     assert_eq!((ids(&again), &again[0]["attempt"]), (vec!["x"], &json!(2)));
     let item = b.get("/v1/queues/inbox/items/x").await.expect(200);
-    assert_eq!(item["errors"][0]["error"], "Error processing presentation x", "and the error is kept");
+    assert_eq!(item["errors"][0]["error"], "Error processing presentation x", "the error is kept");
     settle(&b, "inbox", "ack", &again[0], json!({})).await;
-    // The control: whoever does not say that it failed keeps it until its time is over.
+    // The control: an item that is not settled stays taken until its delivery expires.
     add(&a, "inbox", json!({ "id": "y", "payload": {} })).await;
     try_mark_as_processing(&a, "y", "a").await.unwrap();
     assert!(claim(&b, "inbox", "b").await.is_empty());
 }
 
-// What the seed left open: `processed = true` stays if the instance dies before it processes, and is lost for ever.
-async fn an_instance_that_dies_after_taking_a_presentation_does_not_keep_it(mut world: World) {
+// With a plain `processed = true`, an item would be lost if the instance dies before it processes it.
+async fn a_presentation_of_a_dead_instance_is_claimed_by_another(mut world: World) {
     let second = world.second();
     let a = made(&world, "inbox", json!({ "kind": "inbox", "lock_timeout_ms": 3_000 })).await;
     let b = a.at(&second);
@@ -148,21 +149,21 @@ async fn an_instance_that_dies_after_taking_a_presentation_does_not_keep_it(mut 
     add(&a, "inbox", json!({ "id": "x", "payload": {} })).await;
     let taken = try_mark_as_processing(&a, "x", "a").await.unwrap();
     world.server.kill();
-    // The control: as long as it may still be at work, it is nobody else's.
+    // The control: until the delivery expires, no other instance gets the item.
     assert_eq!(try_mark_as_processing(&b, "x", "b").await.unwrap_err(), "already_claimed");
     let again = claim_with(&b, "inbox", json!({ "instance": "b", "wait_ms": 20_000 })).await.remove(0);
     assert_eq!(ids(std::slice::from_ref(&again)), ["x"]);
-    // A was not dead but slow. Its fence is the smaller one: it can settle nothing, and the service refuses its call.
+    // A was slow, not dead. Its fence is smaller, so its settlement is stale and the service refuses its call.
     assert!(careful.call("x", &again) && naive.call("x", &again));
     assert_eq!(settle(&b, "inbox", "ack", &taken, json!({})).await["outcome"], "stale");
     assert!(!careful.call("x", &taken));
     assert_eq!(settle(&b, "inbox", "ack", &again, json!({})).await["outcome"], "acked");
     assert_eq!(careful.answered("x"), 1);
-    assert!(naive.call("x", &taken), "the control: a service that does not look at fences does it again");
+    assert!(naive.call("x", &taken), "the control: a service that ignores fences processes it again");
     assert_eq!(naive.answered("x"), 2);
 }
 
-/// A scheduler: takes what there is, processes, marks. It knows of no other instance.
+/// Runs a scheduler: claims all items, processes them and acks. It knows of no other instance.
 async fn scheduler(client: Client, instance: String) -> Vec<(String, Value)> {
     let mut done = Vec::new();
     loop {
@@ -178,14 +179,14 @@ async fn scheduler(client: Client, instance: String) -> Vec<(String, Value)> {
     }
 }
 
-// Distribución automática: each instance works on other records, and nobody counts instances.
-async fn schedulers_of_two_instances_share_the_work_and_the_death_of_one_loses_nothing(mut world: World) {
+// Instances share the items without knowing of each other.
+async fn schedulers_of_two_instances_share_the_items_and_a_crash_loses_none(mut world: World) {
     let second = world.second();
     let a = made(&world, "inbox", json!({ "kind": "inbox", "lock_timeout_ms": 3_000 })).await;
     let b = a.at(&second);
     let records: Vec<Value> = (0..60).map(|n| json!({ "id": format!("x-{n}"), "payload": n })).collect();
     add(&a, "inbox", json!(records)).await;
-    // One takes ten and dies with its server; the others go on meanwhile.
+    // One instance takes ten items and dies with its server, while the others go on.
     let lost = claim_with(&a, "inbox", json!({ "instance": "a", "max": 10 })).await;
     assert_eq!(lost.len(), 10);
     world.server.kill();
@@ -194,7 +195,7 @@ async fn schedulers_of_two_instances_share_the_work_and_the_death_of_one_loses_n
     for scheduler in schedulers.collect::<Vec<_>>() {
         done.extend(scheduler.await.unwrap());
     }
-    // What the dead one had comes back when its time is over: waiting for the first of it is waiting for that.
+    // The items of the dead instance come back when their deliveries expire.
     while done.len() < 60 {
         for delivery in claim_with(&b, "inbox", json!({ "instance": "b", "max": 100, "wait_ms": 20_000 })).await {
             settle(&b, "inbox", "ack", &delivery, json!({})).await;
@@ -204,7 +205,7 @@ async fn schedulers_of_two_instances_share_the_work_and_the_death_of_one_loses_n
     let mut seen: Vec<&str> = done.iter().map(|(id, _)| id.as_str()).collect();
     seen.sort_unstable();
     seen.dedup();
-    assert_eq!((seen.len(), done.len()), (60, 60), "all of them, each once");
+    assert_eq!((seen.len(), done.len()), (60, 60), "every item once");
     assert!(lost.iter().all(|old| {
         done.iter().any(|(id, new)| ids(std::slice::from_ref(old))[0] == id && new["fence"] != old["fence"])
     }));

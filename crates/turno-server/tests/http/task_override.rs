@@ -1,5 +1,5 @@
-//! Seed 000, the pattern of locks for tasks: overrides of administrators, and the defence line by line, over HTTP. The
-//! normal flow of claim, heartbeat and release is that of seed 001.
+//! Overrides of task locks by administrators, and lines that are applied exactly once, over HTTP. The normal flow of
+//! claim, heartbeat and release is in `task_exclusive.rs`.
 
 use crate::cases;
 use crate::task::{claimed, made, ready, task};
@@ -8,30 +8,30 @@ use serde_json::{Value, json};
 use turno::store::AuditQuery;
 
 cases![
-    seed_000_force_release_frees_whatever_the_owner_and_may_be_repeated,
-    seed_000_force_claim_takes_it_or_renews_ones_own,
-    seed_000_overrides_are_for_administrators_with_a_reason,
-    seed_000_a_line_is_applied_once_however_many_finalize_it,
-    seed_000_a_line_that_fails_is_alone_in_it,
+    a_force_release_frees_any_holders_task_and_may_be_repeated,
+    a_force_claim_takes_the_task_or_renews_the_callers_own_lock,
+    an_override_of_a_task_needs_an_administrator_and_a_reason,
+    a_line_is_applied_once_by_concurrent_finalizes,
+    a_failing_line_leaves_the_other_lines_applied,
 ];
 
-/// What the audit says about a task's overrides: what, by whom, and why; oldest first.
+/// Returns the action, the actor and the reason of every override of a task, oldest first.
 async fn audited(world: &World, id: i64) -> Vec<(String, String, String)> {
     let query = AuditQuery { resource: Some(format!("task:{id}")), limit: 50, ..AuditQuery::default() };
     let mut entries = world.turno.audit(query).await.unwrap();
     entries.sort_by_key(|entry| entry.n);
-    let told = |entry: &turno::core::audit::Entry| {
+    let to_tuple = |entry: &turno::core::audit::Entry| {
         let detail: Value = serde_json::from_str(&entry.detail).unwrap();
         (entry.action.clone(), entry.actor.user.to_string(), detail["reason"].as_str().unwrap_or_default().to_owned())
     };
-    entries.iter().map(told).collect()
+    entries.iter().map(to_tuple).collect()
 }
 
 async fn forced(client: &Client, id: i64, verb: &str, reason: &str) -> Value {
     client.post(&format!("/v1/tasks/{id}/force-{verb}"), json!({ "reason": reason })).await.expect(200)
 }
 
-async fn seed_000_force_release_frees_whatever_the_owner_and_may_be_repeated(world: World) {
+async fn a_force_release_frees_any_holders_task_and_may_be_repeated(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = ready(&ana).await;
     let hers = claimed(&ana, id).await;
@@ -46,11 +46,15 @@ async fn seed_000_force_release_frees_whatever_the_owner_and_may_be_repeated(wor
     let lost = ana.post(&path, json!({ "fence": hers["fence"], "idle_ms": 0 })).await.problem(409, "lease_lost");
     assert_eq!((&lost["reason"], &lost["by"], &lost["note"]), (&json!("forced"), &json!("eva"), &json!("se fue")));
     let entry = |reason: &str| ("lock_force_release".to_owned(), "eva".to_owned(), reason.to_owned());
-    assert_eq!(audited(&world, id).await, [entry("se fue"), entry("por las dudas")], "also where nothing changed");
+    assert_eq!(
+        audited(&world, id).await,
+        [entry("se fue"), entry("por las dudas")],
+        "an override without effect is audited, too"
+    );
     claimed(&ana, id).await;
 }
 
-async fn seed_000_force_claim_takes_it_or_renews_ones_own(world: World) {
+async fn a_force_claim_takes_the_task_or_renews_the_callers_own_lock(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = ready(&ana).await;
     let hers = claimed(&ana, id).await;
@@ -58,15 +62,19 @@ async fn seed_000_force_claim_takes_it_or_renews_ones_own(world: World) {
     assert_eq!((&taken["holder"]["id"], &taken["mine"]), (&json!("eva"), &json!(true)));
     assert!(taken["fence"].as_i64() > hers["fence"].as_i64());
     let renewed = forced(&eva, id, "claim", "sigo").await;
-    assert_eq!((&renewed["fence"], &renewed["locked_at"]), (&taken["fence"], &taken["locked_at"]), "hers already");
+    assert_eq!(
+        (&renewed["fence"], &renewed["locked_at"]),
+        (&taken["fence"], &taken["locked_at"]),
+        "a force-claim by the holder renews"
+    );
     let late = ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": hers["fence"] })).await;
     late.problem(409, "lease_lost");
-    assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 0, "nothing of hers was applied");
+    assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 0, "no line was applied under the old lock");
     let actions: Vec<_> = audited(&world, id).await.into_iter().map(|(action, ..)| action).collect();
     assert_eq!(actions, ["lock_force_claim", "lock_force_claim"]);
 }
 
-async fn seed_000_overrides_are_for_administrators_with_a_reason(world: World) {
+async fn an_override_of_a_task_needs_an_administrator_and_a_reason(world: World) {
     let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
     let id = ready(&ana).await;
     let hers = claimed(&ana, id).await;
@@ -76,11 +84,11 @@ async fn seed_000_overrides_are_for_administrators_with_a_reason(world: World) {
         eva.post(&path, json!({})).await.problem(400, "bad_field");
         eva.post(&path, json!({ "reason": "  " })).await.problem(400, "bad_field");
     }
-    assert_eq!(task(&ana, id).await["lock"]["fence"], hers["fence"], "it is hers as before");
+    assert_eq!(task(&ana, id).await["lock"]["fence"], hers["fence"], "ana still holds the lock");
     assert_eq!(audited(&world, id).await, []);
 }
 
-async fn seed_000_a_line_is_applied_once_however_many_finalize_it(world: World) {
+async fn a_line_is_applied_once_by_concurrent_finalizes(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = made(
         &ana,
@@ -102,7 +110,7 @@ async fn seed_000_a_line_is_applied_once_however_many_finalize_it(world: World) 
     assert_eq!(applied, "ana");
 }
 
-async fn seed_000_a_line_that_fails_is_alone_in_it(world: World) {
+async fn a_failing_line_leaves_the_other_lines_applied(world: World) {
     let ana = world.client("ana").await;
     let id = made(
         &ana,

@@ -1,5 +1,5 @@
-//! Seed 001, a task that two people must not process at once: its acceptance criteria AC1 to AC8 over HTTP. In the browser
-//! they are in `web/test/process*.test.mjs`, as rules in the core's `task/tests/seeds.rs`, by the same names.
+//! A task is processed by one person at a time: the acceptance criteria AC1 to AC8 of task locks, over HTTP. The same
+//! criteria are tested in a browser (`web/test/process*.test.mjs`) and as rules of the core (`task/tests`).
 
 use crate::cases;
 use crate::lease::until_expired;
@@ -9,16 +9,16 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 cases![
-    seed_001_ac1_a_claim_moves_a_ready_task_to_processing_and_keeps_others_out,
-    seed_001_ac2_everybody_sees_who_has_a_task_and_since_when,
-    seed_001_ac3_a_tasks_lock_follows_the_policy_of_tasks,
-    seed_001_ac4_a_heartbeat_of_an_idle_person_renews_nothing,
-    seed_001_ac5_ac6_an_expired_lock_goes_to_the_next_and_the_late_one_changes_nothing,
-    seed_001_ac7_leaving_a_task_frees_its_lock_and_keeps_its_status,
-    seed_001_ac8_whoever_may_not_process_tasks_changes_nothing,
+    ac1_a_claim_moves_a_ready_task_to_processing_and_excludes_other_users,
+    ac2_every_reader_sees_the_holder_of_a_task_and_the_start,
+    ac3_the_lock_of_a_task_follows_the_task_policy,
+    ac4_a_heartbeat_of_an_idle_person_renews_nothing,
+    ac5_ac6_an_expired_task_lock_is_claimable_and_its_late_holder_changes_nothing,
+    ac7_releasing_a_task_frees_its_lock_and_keeps_its_status,
+    ac8_a_caller_without_the_task_permission_changes_nothing,
 ];
 
-async fn seed_001_ac1_a_claim_moves_a_ready_task_to_processing_and_keeps_others_out(world: World) {
+async fn ac1_a_claim_moves_a_ready_task_to_processing_and_excludes_other_users(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let lock = claimed(&ana, id).await;
@@ -38,10 +38,10 @@ async fn seed_001_ac1_a_claim_moves_a_ready_task_to_processing_and_keeps_others_
         assert_eq!(lost["reason"], "taken", "{path}");
     }
     let after = task(&leo, id).await;
-    assert_eq!((&after["lines"][0]["quantity"], &after["lock"]["fence"]), (&json!(30), fence), "he changed nothing");
+    assert_eq!((&after["lines"][0]["quantity"], &after["lock"]["fence"]), (&json!(30), fence), "leo changed nothing");
 }
 
-async fn seed_001_ac2_everybody_sees_who_has_a_task_and_since_when(world: World) {
+async fn ac2_every_reader_sees_the_holder_of_a_task_and_the_start(world: World) {
     let (ana, vera) = (world.client("ana").await, world.client("vera").await);
     let id = ready(&ana).await;
     assert_eq!(task(&vera, id).await["lock"]["state"], "free");
@@ -52,7 +52,7 @@ async fn seed_001_ac2_everybody_sees_who_has_a_task_and_since_when(world: World)
     assert_eq!(task(&ana, id).await["lock"]["mine"], true);
 }
 
-async fn seed_001_ac3_a_tasks_lock_follows_the_policy_of_tasks(world: World) {
+async fn ac3_the_lock_of_a_task_follows_the_task_policy(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     let lock = claimed(&ana, id).await;
@@ -70,27 +70,35 @@ async fn seed_001_ac3_a_tasks_lock_follows_the_policy_of_tasks(world: World) {
     assert_eq!(long.problem(400, "ttl_out_of_bounds")["max_ms"], 180_000);
 }
 
-async fn seed_001_ac4_a_heartbeat_of_an_idle_person_renews_nothing(world: World) {
+async fn ac4_a_heartbeat_of_an_idle_person_renews_nothing(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let lock = ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 2_000 })).await.expect(200);
     let path = format!("/v1/tasks/{id}/heartbeat");
     let idle = ana.post(&path, json!({ "fence": lock["fence"], "idle_ms": 120_000 })).await.expect(200);
     assert_eq!((&idle["renewed"], &idle["reason"]), (&json!(false), &json!("idle")));
-    assert_eq!((&idle["expires_at"], &idle["mine"]), (&lock["expires_at"], &json!(true)), "still hers, for a while");
+    assert_eq!(
+        (&idle["expires_at"], &idle["mine"]),
+        (&lock["expires_at"], &json!(true)),
+        "ana holds the lock until its expiry"
+    );
     leo.post(&format!("/v1/tasks/{id}/claim"), json!({ "wait_ms": 10_000 })).await.expect(200);
     let lost = ana.post(&path, json!({ "fence": lock["fence"], "idle_ms": 0 })).await.problem(409, "lease_lost");
     assert_eq!((&lost["reason"], &lost["cause"]), (&json!("taken"), &json!("idle")));
     assert!(lost["detail"].as_str().unwrap().contains("no hubo actividad"), "{lost}");
 }
 
-async fn seed_001_ac5_ac6_an_expired_lock_goes_to_the_next_and_the_late_one_changes_nothing(world: World) {
+async fn ac5_ac6_an_expired_task_lock_is_claimable_and_its_late_holder_changes_nothing(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
     let hers = ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 150 })).await.expect(200);
     until_expired(&world).await;
     let free = task(&leo, id).await;
-    assert_eq!((&free["status"], &free["lock"]["state"]), (&json!("processing"), &json!("free")), "left unfinished");
+    assert_eq!(
+        (&free["status"], &free["lock"]["state"]),
+        (&json!("processing"), &json!("free")),
+        "the status stays after the expiry"
+    );
     let his = claimed(&leo, id).await;
     assert!(his["fence"].as_i64() > hers["fence"].as_i64());
     for (method, path, body) in [
@@ -109,15 +117,15 @@ async fn seed_001_ac5_ac6_an_expired_lock_goes_to_the_next_and_the_late_one_chan
     assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 0);
 }
 
-async fn seed_001_ac7_leaving_a_task_frees_its_lock_and_keeps_its_status(world: World) {
+async fn ac7_releasing_a_task_frees_its_lock_and_keeps_its_status(world: World) {
     let ana = world.client("ana").await;
     let id = ready(&ana).await;
     let lock = claimed(&ana, id).await;
     let path = format!("/v1/tasks/{id}/release");
     for repeated in [false, true] {
         let freed = ana.post(&path, json!({ "fence": lock["fence"], "claim": lock["claim"] })).await.expect(200);
-        let told = [&freed["state"], &freed["released"], &freed["repeated"]];
-        assert_eq!(told, [&json!("free"), &json!(true), &json!(repeated)]);
+        let answered = [&freed["state"], &freed["released"], &freed["repeated"]];
+        assert_eq!(answered, [&json!("free"), &json!(true), &json!(repeated)]);
         for member in ["holder", "locked_at", "heartbeat_at", "expires_at"] {
             assert_eq!(freed[member], Value::Null);
         }
@@ -125,7 +133,7 @@ async fn seed_001_ac7_leaving_a_task_frees_its_lock_and_keeps_its_status(world: 
     assert_eq!(task(&ana, id).await["status"], "processing");
 }
 
-async fn seed_001_ac8_whoever_may_not_process_tasks_changes_nothing(world: World) {
+async fn ac8_a_caller_without_the_task_permission_changes_nothing(world: World) {
     let (ana, vera) = (world.client("ana").await, world.client("vera").await);
     let id = ready(&ana).await;
     let lock = claimed(&ana, id).await;
@@ -149,7 +157,7 @@ async fn seed_001_ac8_whoever_may_not_process_tasks_changes_nothing(world: World
         let body = json!({ "fence": lock["fence"], "nonsense": 1 });
         let refused = vera.send(method.clone(), &path, body.clone()).await.problem(403, "forbidden");
         assert_eq!(refused["permission"], "inventory.manage", "{path}");
-        world.nobody().send(method, &path, body).await.problem(401, "unauthenticated");
+        world.anonymous().send(method, &path, body).await.problem(401, "unauthenticated");
     }
     for verb in ["force-claim", "force-release"] {
         let refused =
