@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the trigger of `preset = "siper"` costs in one UPDATE of 100,000 rows, as a multiple of the same UPDATE without it; and
-# what a walk over as many keys takes. Needs psql, `turno` in the PATH, and TURNO_DATABASE: an empty database of PostgreSQL.
+# Measures one UPDATE of 100,000 rows with the trigger of `preset = "siper"`, as a multiple of the same UPDATE without it, and
+# the time of a check and a resync over as many keys. Needs psql, `turno` in the PATH, and an empty PostgreSQL database in
+# TURNO_DATABASE.
 set -eu
 rows=${ROWS:-100000}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,7 +12,7 @@ export TURNO_CONFIG="$config"
 
 sql() { psql -qAt -v ON_ERROR_STOP=1 "$TURNO_DATABASE" "$@"; }
 
-# The fastest of three, in milliseconds; what the one before left is tidied up first.
+# Prints the fastest of three runs in milliseconds. Cleans up the rows of the previous run first.
 timed() {
     for _ in 1 2 3; do
         sql -c 'vacuum siper.usuarios' -c 'truncate turno.intake'

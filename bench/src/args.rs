@@ -1,4 +1,4 @@
-//! What to measure, and how long.
+//! The arguments: which rows to measure, and for how long.
 
 use crate::measure::Outcome;
 use crate::site::Database;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The rows that were asked for, in the order of the list.
+    /// Returns the requested rows, in the order of the list.
     pub(crate) fn rows(&self) -> Outcome<Vec<&'static Row>> {
         if self.runs == 0 || !(0.1..=600.0).contains(&self.seconds) {
             return Err("--runs must be at least 1 and --seconds between 0.1 and 600".into());
@@ -50,17 +50,17 @@ impl Args {
         Ok(ROWS.iter().filter(wanted).collect())
     }
 
-    /// The length of one measurement.
+    /// Returns the length of one measurement.
     pub(crate) fn span(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }
 
-    /// How many items keep workers of this speed busy for one measurement, in whole thousands.
+    /// Returns how many items keep workers of this speed busy for one measurement, in whole thousands.
     pub(crate) fn items(&self, per_second: f64) -> u64 {
         ((self.seconds * per_second / 1_000.0).ceil() as u64).max(10) * 1_000
     }
 
-    /// `full`, or less when only the working of the program is looked at.
+    /// Returns `full`, or `quick` with `--quick`.
     pub(crate) fn size(&self, full: u64, quick: u64) -> u64 {
         if self.quick { quick } else { full }
     }

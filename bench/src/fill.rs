@@ -1,4 +1,4 @@
-//! Filling queues through the library, in batches, before anything is measured.
+//! Fills queues through the library, in batches, before the measurement.
 
 use crate::measure::{Failure, Outcome};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
 use turno::{Draft, QueueHandle, Turno};
 
-/// Entries of one call.
+/// Items per call.
 const BATCH: u64 = 1_000;
-/// Calls under way at once.
+/// Concurrent calls.
 const CALLERS: u64 = 4;
 
-/// An inbox with a history and the defaults of its kind.
+/// Creates an inbox with the defaults of its kind.
 pub(crate) async fn inbox(turno: &Turno) -> Outcome<QueueHandle> {
     let name = QueueName::new("inbox")?;
     Ok(turno.put_queue(name, Policy::of(Kind::Inbox)).await?)
 }
 
-/// Lanes that hand over one message at a time, at once.
+/// Creates a queue of lanes that delivers one message at a time, without a window.
 pub(crate) async fn lanes(turno: &Turno) -> Outcome<QueueHandle> {
     let policy = Policy {
         window: Span::ZERO,
@@ -31,27 +31,27 @@ pub(crate) async fn lanes(turno: &Turno) -> Outcome<QueueHandle> {
     Ok(turno.put_queue(QueueName::new("lanes")?, policy).await?)
 }
 
-/// An item as peers were measured with: about ten bytes.
+/// Returns an item of about ten bytes, the size that peers were measured with.
 pub(crate) fn draft(number: u64) -> Draft {
     Draft { payload: format!("{{\"n\":{number}}}").into(), ..Draft::default() }
 }
 
-/// The number in an item of [`draft`].
+/// Returns the number in the payload of a [`draft`].
 pub(crate) fn number(payload: &str) -> Option<u64> {
     payload.strip_prefix("{\"n\":")?.strip_suffix('}')?.parse().ok()
 }
 
-/// A key by its number.
+/// Returns the key with this number.
 pub(crate) fn key(number: u64) -> Outcome<Key> {
     Ok(Key::new(format!("key-{number}"))?)
 }
 
-/// The number of a key.
+/// Returns the number of a key.
 pub(crate) fn key_number(key: &Key) -> Option<usize> {
     key.as_str().strip_prefix("key-")?.parse().ok()
 }
 
-/// Puts `count` items into an inbox.
+/// Enqueues `count` items into an inbox.
 pub(crate) async fn items(queue: &QueueHandle, count: u64) -> Outcome<()> {
     let mut tasks = JoinSet::new();
     for caller in 0..CALLERS {
@@ -69,8 +69,8 @@ pub(crate) async fn items(queue: &QueueHandle, count: u64) -> Outcome<()> {
     join(tasks).await
 }
 
-/// Puts `each` messages into every one of `keys` lanes, a round of all keys after the other. A key is filled by
-/// one caller, so that the order of its messages is known: they are numbered from 0.
+/// Enqueues `each` messages into each of `keys` lanes, in rounds over all keys. One caller fills a key, so that the
+/// order of its messages is known: they are numbered from 0.
 pub(crate) async fn messages(queue: &QueueHandle, keys: u64, each: u64) -> Outcome<()> {
     let mut tasks = JoinSet::new();
     for caller in 0..CALLERS {

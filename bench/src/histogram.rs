@@ -1,4 +1,4 @@
-//! Durations counted in buckets that are 3 % wide: cheap enough to stand in the loop that is measured.
+//! A histogram of durations with buckets that are 3 % wide: cheap enough for the measured loop.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 const FINE: u32 = 5;
 const BUCKETS: usize = ((64 - FINE as usize) << FINE) + (1 << FINE);
 
-/// How often a call took how long.
+/// Counts of calls by duration.
 #[derive(Clone)]
 pub(crate) struct Histogram {
     buckets: Vec<u32>,
@@ -31,7 +31,7 @@ impl Histogram {
         self.count += other.count;
     }
 
-    /// The duration that `share` of the calls did not exceed, if there were calls.
+    /// Returns the duration that `share` of the calls did not exceed, or `None` without calls.
     pub(crate) fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
@@ -52,7 +52,7 @@ fn bucket(nanos: u64) -> usize {
     ((shift as usize) << FINE) + (nanos >> shift) as usize
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 fn upper(index: usize) -> u64 {
     if index < 2 << FINE {
         return index as u64;

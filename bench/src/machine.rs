@@ -1,10 +1,10 @@
-//! What the figures were taken on, as the machine and the databases themselves say it.
+//! The machine and the databases of the measurement, as they describe themselves.
 
 use crate::THREADS;
 use crate::measure::Outcome;
 use crate::site::{Database, Home};
 
-/// Lines for people.
+/// Returns the description, line by line.
 pub(crate) async fn describe(home: &Home) -> Outcome<Vec<String>> {
     let cores = std::thread::available_parallelism()?;
     let mut lines = vec![

@@ -1,11 +1,10 @@
-//! Turno beside the raw limit of the same database, in one run.
+//! Measures Turno beside the raw limit of the same database, in one run.
 //!
-//! A row measures one kind of work, round after round: first what the database itself can do under the same
-//! durability, then the library. Figures of one row come from one run of this program on one machine, so
-//! their ratio means something even where the figures themselves move. The load is made by this process: it
-//! shares the machine's cores with the database, and the output says so.
+//! A row measures one kind of work in rounds: first the database alone under the same durability, then the library.
+//! The figures of a row come from one run on one machine, so their ratio is meaningful even if the figures vary. This
+//! process creates the load: it shares the machine's cores with the database, and the output says so.
 //!
-//! Peers are not run here; what is known about them is printed as a note and marked as such.
+//! Peers are not run here. Their known figures are printed as marked notes.
 
 mod args;
 mod fill;
@@ -26,7 +25,7 @@ use measure::Outcome;
 use site::{Database, Home};
 use std::process::ExitCode;
 
-/// Threads that run the load, Turno's engine and the raw clients alike.
+/// The threads for the load, Turno's engine and the raw clients.
 const THREADS: usize = 2;
 
 fn main() -> ExitCode {
@@ -46,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures and prints; `false` if a row failed or broke a promise that it checks.
+/// Measures and prints. Returns `false` if a row failed or violated an invariant that it checks.
 async fn run(args: &Args) -> Outcome<bool> {
     let chosen = args.rows()?;
     let home = Home::start(chosen.iter().any(|row| row.database == Database::Postgres))?;

@@ -1,6 +1,6 @@
-//! The closed loop: callers that each begin the next call when the last one has been answered.
+//! The closed loop: each caller starts its next call when the last one was answered.
 //!
-//! Nothing is subtracted and nothing is extrapolated: what was answered inside the span, over the span.
+//! Nothing is subtracted or extrapolated: a rate is the number of answers within the span, divided by the span.
 
 use crate::histogram::Histogram;
 use crate::result::Sample;
@@ -8,27 +8,27 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// Why a measurement did not come about.
+/// The error of a failed measurement.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
-/// A measurement, or why there is none.
+/// A measurement or its error.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 /// When callers stop.
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
-    /// After this long, and a tenth of it beforehand to warm up, which does not count.
+    /// After this long. A warm-up of a tenth of it comes first and does not count.
     After(Duration),
-    /// When a call has found nothing more to do.
+    /// When a call finds no more work.
     Empty,
 }
 
-/// The time that figures are made of.
+/// Returns the current time. All measurements use this function.
 #[expect(clippy::disallowed_methods, reason = "measuring how long something took is what this program is for")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// What one caller saw.
+/// The record of one caller.
 struct Seen {
     until: Until,
     start: Instant,
@@ -52,7 +52,7 @@ impl Seen {
         self.to.is_some_and(|to| began >= to)
     }
 
-    /// Takes a call in; `false` if it was the last one.
+    /// Records a call. Returns `false` if it was the last one.
     fn note(&mut self, began: Instant, ended: Instant, done: u64) -> bool {
         if done == 0 && self.to.is_none() {
             return false;
@@ -88,7 +88,7 @@ impl Seen {
     }
 }
 
-/// Runs every caller in a loop. A call answers how much it did; what it did not achieve does not count.
+/// Runs every caller in a loop. A call returns how much it did; only that counts.
 pub(crate) async fn closed_loop<C, F>(callers: Vec<C>, until: Until) -> Outcome<Sample>
 where
     C: FnMut() -> F + Send + 'static,
@@ -119,7 +119,7 @@ where
     all.sample()
 }
 
-/// The same with one caller that does not know how to wait without holding its thread.
+/// Runs one caller in a loop on the current thread, for calls that block.
 pub(crate) fn blocking_loop(until: Until, mut call: impl FnMut() -> Outcome<u64>) -> Outcome<Sample> {
     let mut seen = Seen::new(now(), until);
     loop {
@@ -135,7 +135,7 @@ pub(crate) fn blocking_loop(until: Until, mut call: impl FnMut() -> Outcome<u64>
     seen.sample()
 }
 
-/// Durations that were measured one by one.
+/// Builds a sample from durations that were measured one by one.
 pub(crate) fn probes(durations: impl IntoIterator<Item = Duration>) -> Outcome<Sample> {
     let mut calls = Histogram::new();
     let (mut count, mut sum) = (0, 0.0);
@@ -150,7 +150,7 @@ pub(crate) fn probes(durations: impl IntoIterator<Item = Duration>) -> Outcome<S
     Ok(Sample { count, per_second: count as f64 / sum, p50: calls.quantile(0.5), p99: calls.quantile(0.99) })
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -158,7 +158,7 @@ impl Dice {
         Dice(seed as u64)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

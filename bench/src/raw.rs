@@ -1,6 +1,6 @@
-//! What the databases do without us: the least that the same work could cost, with the same durability.
+//! The raw limits: the least that the same work costs in the database alone, with the same durability.
 //!
-//! No fences, no history, no policies. Nobody should build a queue on these tables.
+//! They have no fences, no history and no policies. Do not build a queue on these tables.
 
 pub(crate) mod postgres;
 pub(crate) mod sqlite;

@@ -1,4 +1,4 @@
-//! What was measured in a row.
+//! The results of a row.
 
 use crate::spec::Goal;
 use std::time::Duration;
@@ -6,48 +6,48 @@ use std::time::Duration;
 /// One measurement.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// How much was done.
+    /// The number of operations.
     pub(crate) count: u64,
-    /// How much of it in a second.
+    /// Operations per second.
     pub(crate) per_second: f64,
-    /// How long a call took, or a probe.
+    /// The median duration of a call or a probe.
     pub(crate) p50: Option<Duration>,
-    /// The same for all but one in a hundred.
+    /// The 99th percentile of the duration.
     pub(crate) p99: Option<Duration>,
 }
 
-/// A row: what stood beside what, in the order of the rounds.
+/// The results of a row, in the order of the rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// What exactly was done.
+    /// A description of the work.
     pub(crate) conditions: String,
-    /// What the left side is: the raw limit, or Turno itself under easier conditions. Empty if there is none.
+    /// A description of the left side: the raw limit, or Turno under easier conditions. Empty if there is none.
     pub(crate) beside: String,
-    /// The left side.
+    /// The samples of the left side.
     pub(crate) raw: Vec<Sample>,
-    /// Turno.
+    /// The samples of Turno.
     pub(crate) ours: Vec<Sample>,
-    /// What else was seen.
+    /// Further observations.
     pub(crate) notes: Vec<String>,
-    /// Promises that did not hold while it was measured: the figures of such a row are worth nothing.
+    /// Violated invariants. The figures of such a row are worthless.
     pub(crate) faults: Vec<String>,
 }
 
 /// Whether a goal was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
-    /// There is no goal.
+    /// The row has no goal.
     NoGoal,
-    /// The best run shows the figure.
+    /// The best run reaches the figure.
     Yes,
-    /// It does not, but the ratio to the raw limit of this run is the goal's.
+    /// The best run misses the figure, but its ratio to the raw limit of this run reaches the goal's ratio.
     ByRatio,
-    /// Neither.
+    /// The goal was missed.
     No,
 }
 
 impl Measured {
-    /// The best run of one side, by what the goal is about.
+    /// Returns the best run of one side, by the quantity of the goal.
     pub(crate) fn best<'a>(&self, side: &'a [Sample], goal: &Goal) -> Option<&'a Sample> {
         match goal {
             Goal::Latency { .. } => side.iter().min_by_key(|sample| sample.p50),
@@ -55,8 +55,8 @@ impl Measured {
         }
     }
 
-    /// Turno's part of the left side. For a goal that is itself a share: of the best round, since both sides
-    /// of a share must come from one round.
+    /// Returns the ratio of Turno to the left side. If the goal is itself a share, both sides come from the best
+    /// single round.
     pub(crate) fn ratio(&self, goal: &Goal) -> Option<f64> {
         let rounds = || self.raw.iter().zip(&self.ours);
         match goal {
@@ -72,8 +72,8 @@ impl Measured {
         }
     }
 
-    /// Whether the goal was reached; `documented` is the lower end of the raw limit that the goal was set by: a rate, or
-    /// the milliseconds of a median.
+    /// Returns whether the goal was reached. `documented` is the lower end of the raw limit that the goal was set by:
+    /// a rate, or the milliseconds of a median.
     pub(crate) fn reached(&self, goal: &Goal, documented: Option<f64>) -> Reached {
         let Some(best) = self.best(&self.ours, goal) else {
             return Reached::No;

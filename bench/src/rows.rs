@@ -1,4 +1,4 @@
-//! The rows: each does one kind of work, round after round, beside what it is compared with.
+//! The rows: each measures one kind of work in rounds, beside its comparison.
 
 mod beats;
 mod bulk;
@@ -18,9 +18,9 @@ use crate::args::Args;
 use crate::measure::Outcome;
 use crate::result::{Measured, Sample};
 use crate::site::{Home, Site};
-use crate::spec::{Row, Work};
+use crate::spec::{Row, WorkKind};
 
-/// What a row has at hand.
+/// The environment of a row.
 pub(crate) struct Bench<'a> {
     home: &'a Home,
     args: &'a Args,
@@ -31,30 +31,30 @@ pub(crate) struct Bench<'a> {
 pub(crate) async fn measure(home: &Home, args: &Args, row: &Row) -> Outcome<Measured> {
     let bench = Bench { home, args, row };
     match row.work {
-        Work::EnqueueSingle => enqueue::single(&bench).await,
-        Work::EnqueueBatch => enqueue::batch(&bench).await,
-        Work::Drain(batch) => drain::measure(&bench, batch).await,
-        Work::Ordered => ordered::measure(&bench).await,
-        Work::PickUp => pickup::measure(&bench).await,
-        Work::BesideBulk(sender) => bulk::measure(&bench, sender).await,
-        Work::Heartbeats => beats::measure(&bench).await,
-        Work::Pairs(holders) => pairs::measure(&bench, holders).await,
-        Work::Backlog => growth::backlog(&bench).await,
-        Work::History => growth::history(&bench).await,
-        Work::OpenTransaction => growth::open_transaction(&bench).await,
-        Work::ManyLanes => growth::many_lanes(&bench).await,
-        Work::Http(work) => http::measure(&bench, work).await,
-        Work::Overload => overload::measure(&bench).await,
+        WorkKind::EnqueueSingle => enqueue::single(&bench).await,
+        WorkKind::EnqueueBatch => enqueue::batch(&bench).await,
+        WorkKind::Drain(batch) => drain::measure(&bench, batch).await,
+        WorkKind::Ordered => ordered::measure(&bench).await,
+        WorkKind::PickUp => pickup::measure(&bench).await,
+        WorkKind::BesideBulk(sender) => bulk::measure(&bench, sender).await,
+        WorkKind::Heartbeats => beats::measure(&bench).await,
+        WorkKind::Pairs(holders) => pairs::measure(&bench, holders).await,
+        WorkKind::Backlog => growth::backlog(&bench).await,
+        WorkKind::History => growth::history(&bench).await,
+        WorkKind::OpenTransaction => growth::open_transaction(&bench).await,
+        WorkKind::ManyLanes => growth::many_lanes(&bench).await,
+        WorkKind::Http(work) => http::measure(&bench, work).await,
+        WorkKind::Overload => overload::measure(&bench).await,
     }
 }
 
 impl Bench<'_> {
-    /// A database that nothing has been written to.
+    /// Creates an empty database.
     async fn fresh(&self) -> Outcome<Site> {
         self.home.fresh(self.row.database).await
     }
 
-    /// Raw, Turno, raw, Turno, … each on a database of its own.
+    /// Runs raw, Turno, raw, Turno, … each on its own database.
     async fn rounds(
         &self,
         measured: &mut Measured,
@@ -72,7 +72,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Turno, round after round, where there is nothing raw to set beside it.
+    /// Runs Turno in rounds, without a raw side.
     async fn our_rounds(
         &self,
         measured: &mut Measured,
@@ -98,7 +98,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Says on stderr how far it is.
+    /// Prints the progress to stderr.
     fn progress(&self, round: u32, side: &str, sample: &Sample) {
         let millis = |duration: Option<std::time::Duration>| duration.unwrap_or_default().as_secs_f64() * 1e3;
         eprintln!(

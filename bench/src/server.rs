@@ -1,7 +1,7 @@
-//! The program `turno` as a process of its own, and a client that costs little: what is measured is the server.
+//! The program `turno` as its own process, and a cheap client, so that the server is measured.
 //!
-//! The client keeps its connection, writes a request that was put together beforehand, and reads the answer by its
-//! length. It understands exactly what `turno` answers, and refuses the rest.
+//! The client keeps its connection, writes a prepared request, and reads the answer by its length. It understands
+//! exactly what `turno` answers and refuses anything else.
 
 use crate::measure::{Failure, Outcome};
 use crate::site::Site;
@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use turno::{NewPerson, NewToken, Role};
 
-/// A server on a database, and a token that may do everything there.
+/// A server on a database, with a token that has every permission.
 pub(crate) struct Server {
     child: Child,
     address: String,
@@ -26,7 +26,7 @@ impl Server {
         Server::start_with(site, &[]).await
     }
 
-    /// The same with further variables.
+    /// Starts a server with further environment variables.
     pub(crate) async fn start_with(site: &Site, variables: &[(&str, &str)]) -> Outcome<Server> {
         let turno = site.turno().await?;
         turno.add_person(NewPerson::new("bench", "Bench", Role::Admin)?).await?;
@@ -51,14 +51,14 @@ impl Server {
         Ok(Server { child, address, token })
     }
 
-    /// One connection that stays.
+    /// Opens a connection that stays open.
     pub(crate) async fn connect(&self) -> Outcome<Connection> {
         let stream = TcpStream::connect(&self.address).await?;
         stream.set_nodelay(true)?;
         Ok(Connection(Arc::new(Mutex::new(Wire { stream, buffer: Vec::with_capacity(64 << 10) }))))
     }
 
-    /// A request, ready to be sent again and again.
+    /// Returns a prepared request that can be sent repeatedly.
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Arc<[u8]> {
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -69,7 +69,7 @@ impl Server {
         [head.as_bytes(), body.as_bytes()].concat().into()
     }
 
-    /// How much memory it holds, in bytes, if the system tells.
+    /// Returns the server's memory in bytes, if the system reports it.
     pub(crate) fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -79,13 +79,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It holds nothing that the next round needs.
+        // Killed, because the server has no state that the next round needs.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// A connection of one caller. Clones share it, one call at a time.
+/// A caller's connection. Clones share it, one call at a time.
 #[derive(Clone)]
 pub(crate) struct Connection(Arc<Mutex<Wire>>);
 
@@ -95,12 +95,12 @@ struct Wire {
 }
 
 impl Connection {
-    /// Sends a request and reads its answer to the end.
+    /// Sends a request and reads the whole answer.
     pub(crate) async fn call(&self, request: &[u8]) -> Outcome<(u16, Vec<u8>)> {
         self.0.lock().await.call(request).await
     }
 
-    /// The same where only one status is right.
+    /// Sends a request and fails on any other status.
     pub(crate) async fn expect(&self, status: u16, request: &[u8]) -> Outcome<Vec<u8>> {
         match self.call(request).await? {
             (got, body) if got == status => Ok(body),
@@ -108,7 +108,7 @@ impl Connection {
         }
     }
 
-    /// The same, read as JSON.
+    /// Sends a request, fails on any other status, and parses the JSON.
     pub(crate) async fn json(&self, status: u16, request: &[u8]) -> Outcome<Value> {
         Ok(serde_json::from_slice(&self.expect(status, request).await?)?)
     }
@@ -135,7 +135,7 @@ impl Wire {
     }
 }
 
-/// Status, where the body begins, and its length, once the whole head is there.
+/// Returns the status, the start of the body and its length, once the head is complete.
 fn head(buffer: &[u8]) -> Outcome<Option<(u16, usize, usize)>> {
     let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Ok(None);

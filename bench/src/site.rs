@@ -1,4 +1,4 @@
-//! Where the databases are: a private PostgreSQL and a folder for SQLite, both gone afterwards.
+//! The databases of the run: a private PostgreSQL and a directory for SQLite, both removed afterwards.
 
 use crate::measure::Outcome;
 use clap::ValueEnum;
@@ -9,7 +9,7 @@ use tokio_postgres::{Client, NoTls};
 use turno::Turno;
 use turno_testkit::postgres::{Cluster, Settings};
 
-/// Which database.
+/// A kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Database {
     /// Embedded, one file.
@@ -42,7 +42,7 @@ impl Home {
         Ok(Home { cluster, folder, count: AtomicU32::new(0) })
     }
 
-    /// A database that nothing has been written to.
+    /// Creates an empty database.
     pub(crate) async fn fresh(&self, database: Database) -> Outcome<Site> {
         let (url, maintenance) = match database {
             Database::Sqlite => {
@@ -58,7 +58,7 @@ impl Home {
         Ok(Site { url, maintenance })
     }
 
-    /// The server, when there is one in this run.
+    /// Returns the server, if the run has one.
     pub(crate) fn cluster(&self) -> Outcome<&Cluster> {
         self.cluster.as_ref().ok_or_else(|| "no PostgreSQL in this run".into())
     }
@@ -79,33 +79,33 @@ impl Drop for Home {
 /// One database.
 pub(crate) struct Site {
     url: String,
-    /// Where to ask for the removal of this one; only for a server.
+    /// The URL through which the database is dropped; only on a server.
     maintenance: Option<String>,
 }
 
 impl Site {
-    /// The library on this database, as an application opens it.
+    /// Opens the library on this database, as an application does.
     pub(crate) async fn turno(&self) -> Outcome<Turno> {
         Ok(Turno::open(&self.url).await?)
     }
 
-    /// Its URL, for a program of its own.
+    /// Returns the URL, for another process.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The file of an embedded database.
+    /// Returns the file of an embedded database.
     pub(crate) fn file(&self) -> &str {
         self.url.strip_prefix("sqlite:").unwrap_or(&self.url)
     }
 
-    /// A connection to a server's database, beside the library.
+    /// Connects to a server's database beside the library.
     pub(crate) async fn client(&self) -> Outcome<Client> {
         connect(&self.url).await
     }
 
-    /// Statistics, hint bits and visibility as a table has them that was not filled this very moment. For
-    /// SQLite nothing: no user of an embedded database does this by hand.
+    /// Brings statistics, hint bits and visibility into the state of a table that was not just filled. Does nothing on
+    /// SQLite, because users of an embedded database do not do that by hand.
     pub(crate) async fn settle_down(&self) -> Outcome<()> {
         if self.maintenance.is_some() {
             self.client().await?.batch_execute("vacuum analyze").await?;
@@ -113,11 +113,11 @@ impl Site {
         Ok(())
     }
 
-    /// Deletes it, so that its clean-up does not run beside the next measurement.
+    /// Deletes the database, so that its clean-up does not run during the next measurement.
     pub(crate) async fn remove(self) -> Outcome<()> {
         let Some(maintenance) = &self.maintenance else {
             for suffix in ["", "-wal", "-shm"] {
-                // The write-ahead log is gone already if the last connection was closed in time.
+                // The write-ahead log is already gone if the last connection was closed in time.
                 drop(std::fs::remove_file(format!("{}{suffix}", self.file())));
             }
             return Ok(());
@@ -129,7 +129,7 @@ impl Site {
     }
 }
 
-/// A connection whose other half runs on its own.
+/// Opens a connection and drives it in its own task.
 pub(crate) async fn connect(url: &str) -> Outcome<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);

@@ -1,4 +1,4 @@
-//! The result, for people and for programs.
+//! The output, for people and for programs.
 
 use crate::args::Args;
 use crate::result::{Measured, Reached, Sample};
@@ -6,12 +6,12 @@ use crate::spec::{Goal, Row};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A row with what was measured, or why nothing was.
+/// A row with its result or its error.
 pub(crate) type Result = (&'static Row, std::result::Result<Measured, String>);
 
 const PEERS: &str = "peers, measured elsewhere on the same kind of machine, not in this run";
 
-/// Prints everything to standard output.
+/// Prints the table to standard output.
 pub(crate) fn print(machine: &[String], args: &Args, results: &[Result]) {
     println!("Turno beside the raw limit of the same database, best of {} run(s)", args.runs);
     if args.quick {
@@ -122,7 +122,7 @@ fn millis(duration: Duration) -> String {
     if millis < 10.0 { format!("{millis:.2}") } else { format!("{millis:.0}") }
 }
 
-/// The same for programs.
+/// Returns the results as JSON.
 pub(crate) fn json(machine: &[String], args: &Args, results: &[Result]) -> Value {
     let rows: Vec<Value> = results
         .iter()

@@ -1,7 +1,7 @@
-//! What a live listener costs: a real server with thousands of streams open, its memory before and after, and how long
-//! one event takes to reach all of them.
+//! The cost of a live listener: a real server with thousands of open streams, its memory before and after, and the
+//! time that one event takes to reach all of them.
 //!
-//! The listeners are raw sockets in this process, so that what is measured is the server's.
+//! The listeners are raw sockets in this process, so that the measured memory is the server's.
 
 use clap::Parser;
 use std::error::Error;
@@ -25,11 +25,11 @@ struct Args {
     listeners: usize,
 }
 
-/// So many connect at once: a crowd beyond the system's queue of new connections would only wait.
+/// Connections opened at once. More than the system's accept queue would only wait.
 const AT_ONCE: usize = 100;
-/// For what a server still does after the last listener came.
+/// The time for the server's work after the last connection.
 const SETTLE: Duration = Duration::from_secs(2);
-/// How long anything may take.
+/// The limit for any wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::main]
@@ -47,7 +47,7 @@ async fn measure(args: &Args, database: &str) -> Result<(), Box<dyn Error>> {
     turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
     let server = Server::start(args, database)?;
-    // What the first listeners cost once, for all that follow, is not theirs.
+    // The first listeners cause one-time costs of the server, which do not count.
     drop(listen(&server.address, &secret, AT_ONCE).await?);
     pause().await;
     let before = server.resident_kib()?;
@@ -60,15 +60,15 @@ async fn measure(args: &Args, database: &str) -> Result<(), Box<dyn Error>> {
         args.listeners,
         each(idle)
     );
-    let told = tell(&turno, &mut listeners).await?;
+    let reached_all = announce(&turno, &mut listeners).await?;
     pause().await;
     let after = server.resident_kib()?;
-    println!("one event reached all of them in {} ms; then {:.1} KiB each", told.as_millis(), each(after));
+    println!("one event reached all of them in {} ms; then {:.1} KiB each", reached_all.as_millis(), each(after));
     Ok(())
 }
 
-/// Makes one thing happen, and waits until everybody has heard of it.
-async fn tell(turno: &Turno, listeners: &mut [TcpStream]) -> Result<Duration, Box<dyn Error>> {
+/// Causes one event and waits until every listener has received it.
+async fn announce(turno: &Turno, listeners: &mut [TcpStream]) -> Result<Duration, Box<dyn Error>> {
     let begun = now();
     turno.lease(turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false })?).await?;
     for listener in listeners {
@@ -97,11 +97,11 @@ async fn listen(address: &str, secret: &str, count: usize) -> Result<Vec<TcpStre
     Ok(listeners)
 }
 
-/// Reads until this was said.
-async fn until(stream: &mut TcpStream, said: &str) -> Result<(), Box<dyn Error>> {
+/// Reads until `text` was received.
+async fn until(stream: &mut TcpStream, text: &str) -> Result<(), Box<dyn Error>> {
     let mut heard = Vec::new();
     let mut piece = [0; 2_048];
-    while !String::from_utf8_lossy(&heard).contains(said) {
+    while !String::from_utf8_lossy(&heard).contains(text) {
         let size = tokio::time::timeout(LIMIT, stream.read(&mut piece)).await??;
         if size == 0 {
             return Err(format!("the stream ended early: {}", String::from_utf8_lossy(&heard)).into());
@@ -144,7 +144,7 @@ impl Drop for Server {
     }
 }
 
-/// Lets the server come to rest before it is looked at.
+/// Waits until the server is at rest before it is measured.
 async fn pause() {
     tokio::time::sleep(SETTLE).await;
 }

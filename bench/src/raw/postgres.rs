@@ -1,4 +1,4 @@
-//! PostgreSQL with prepared statements, each caller on a connection of its own, each statement a commit.
+//! PostgreSQL with prepared statements: each caller has its own connection, and each statement is a commit.
 
 use crate::measure::{self, Dice, Outcome, Until, closed_loop};
 use crate::result::Sample;
@@ -25,7 +25,7 @@ const GIVE: &str = "update lease set holder = null where name = $1 and holder = 
 /// A database with empty tables.
 pub(crate) struct Raw<'a>(&'a Site);
 
-/// A caller's connection and the statements it has prepared.
+/// A caller's connection with its prepared statements.
 #[derive(Clone)]
 struct Caller {
     client: Arc<Client>,
@@ -85,7 +85,7 @@ impl Raw<'_> {
         closed_loop(callers.map(call).collect(), Until::After(span)).await
     }
 
-    /// Takes and deletes, each in a commit of its own, until nothing is left.
+    /// Claims and deletes, each in its own commit, until the table is empty.
     pub(crate) async fn drain(&self, callers: usize, count: u64, batch: u32) -> Outcome<Sample> {
         let client = self.0.client().await?;
         client.execute(FILL, &[&(count as i64)]).await?;
@@ -110,7 +110,7 @@ impl Raw<'_> {
         closed_loop(callers.map(call).collect(), Until::Empty).await
     }
 
-    /// Renews one of so many leases in every commit.
+    /// Renews one of `leases` leases in every commit.
     pub(crate) async fn renew(&self, callers: usize, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases).await?;
         let callers = self.callers(callers, &[RENEW]).await?.into_iter();
@@ -129,7 +129,7 @@ impl Raw<'_> {
         closed_loop(callers.enumerate().map(call).collect(), Until::After(span)).await
     }
 
-    /// Takes and gives back, each in a commit of its own; what somebody else holds does not count.
+    /// Claims and releases, each in its own commit. A claim of a held lease does not count.
     pub(crate) async fn pairs(&self, callers: usize, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases).await?;
         let callers = self.callers(callers, &[TAKE, GIVE]).await?.into_iter();
@@ -154,7 +154,7 @@ impl Raw<'_> {
         closed_loop(callers.enumerate().map(call).collect(), Until::After(span)).await
     }
 
-    /// How long one insert takes to be on disk, now and then.
+    /// Measures how long one durable insert takes, at intervals.
     pub(crate) async fn commits(&self, probes: u32, pause: Duration) -> Outcome<Sample> {
         let client = self.0.client().await?;
         let insert = client.prepare(INSERT).await?;

@@ -1,4 +1,4 @@
-//! SQLite through one connection on one thread, which is all that a file's one write lock allows.
+//! SQLite through one connection on one thread, because a file has one write lock.
 
 use crate::measure::{self, Dice, Outcome, Until, blocking_loop};
 use crate::result::Sample;
@@ -30,12 +30,12 @@ impl Raw {
         Ok(Raw(db))
     }
 
-    /// Inserts, so many in a commit.
+    /// Inserts `batch` rows per commit.
     pub(crate) fn insert(&self, batch: u64, span: Duration) -> Outcome<Sample> {
         blocking_loop(Until::After(span), || self.put(batch))
     }
 
-    /// Takes and deletes, each in a commit of its own, until nothing is left.
+    /// Claims and deletes, each in its own commit, until the table is empty.
     pub(crate) fn drain(&self, count: u64, batch: u32) -> Outcome<Sample> {
         for _ in 0..count.div_ceil(1_000) {
             self.put(1_000)?;
@@ -60,7 +60,7 @@ impl Raw {
         })
     }
 
-    /// Renews one of so many leases in every commit.
+    /// Renews one of `leases` leases in every commit.
     pub(crate) fn renew(&self, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases)?;
         let (mut dice, mut at) = (Dice::new(1), 0);
@@ -71,7 +71,7 @@ impl Raw {
         })
     }
 
-    /// Takes and gives back, each in a commit of its own.
+    /// Claims and releases, each in its own commit.
     pub(crate) fn pairs(&self, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases)?;
         let mut dice = Dice::new(1);
@@ -82,7 +82,7 @@ impl Raw {
         })
     }
 
-    /// How long one insert takes to be on disk, now and then.
+    /// Measures how long one durable insert takes, at intervals.
     pub(crate) async fn commits(&self, probes: u32, pause: Duration) -> Outcome<Sample> {
         let mut took = Vec::new();
         for _ in 0..probes {

@@ -1,4 +1,4 @@
-//! Heartbeats: most are answered from a read, and how many were written is said beside it.
+//! Heartbeats: most are answered from a read. A note counts the written ones.
 
 use super::Bench;
 use super::pairs::{claim, holder};
@@ -13,7 +13,7 @@ use turno::core::id::Resource;
 use turno::core::lease::{Action, Beat, Command, Outcome as Answer, Policy};
 
 const HOLDERS: usize = 256;
-/// Connections of the raw limit; more were not faster.
+/// Connections of the raw limit. More were not faster.
 const CONNECTIONS: usize = 32;
 
 pub(super) async fn measure(bench: &Bench<'_>) -> Outcome<Measured> {

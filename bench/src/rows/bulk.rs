@@ -1,4 +1,4 @@
-//! How long a message takes from the caller's hands into those of a worker, beside a bulk change in another queue.
+//! The time of a message from the caller to a worker, beside a bulk change in another queue.
 
 use super::Bench;
 use crate::fill;
@@ -12,19 +12,19 @@ use turno::core::id::QueueName;
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
 
-/// What the trigger of a source leaves for an update of so many rows, in one transaction.
+/// Inserts what the trigger of a source inserts for an update of many rows, in one transaction.
 const BULK: &str = "insert into turno.intake (kind, at, queue, id, key, payload)
     select 'enqueue', turno.time_ms(), q.id, 'b-' || n, 'k-' || n, 'null'
     from turno.queue q, generate_series(1, $1::bigint) n where q.name = 'bulk'";
 const LEFT: &str = "select count(*) from (select from turno.intake i join turno.queue q on q.id = i.queue and q.name = 'bulk' limit 1) l";
 const SAY: &str = "select turno.enqueue('lanes', jsonb_build_object('n', $1::bigint), key => 'ana')";
 const PAUSE: Duration = Duration::from_millis(15);
-/// Longer than anything measured, so that the worker is always found waiting.
+/// Longer than any probe, so that the worker is always waiting.
 const WAIT: Span = Span::from_secs(60);
-/// So often it is asked whether the bulk change is over.
+/// How many probes there are between two checks whether the bulk change is over.
 const ASK: u64 = 25;
 
-/// Whose message is measured.
+/// The sender of the measured message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
     /// A caller of the library.
@@ -92,7 +92,7 @@ async fn probe(site: &Site, rows: i64, sender: Sender) -> Outcome<(Sample, Durat
     Ok((measure::probes(took)?, measure::now() - began, worst))
 }
 
-/// Takes every message and tells when.
+/// Claims every message and reports its arrival.
 async fn work(queue: QueueHandle, arrived: mpsc::Sender<(u64, Instant)>) -> Result<(), Failure> {
     for number in 0.. {
         for delivery in queue.claim("worker", 1, WAIT).await? {

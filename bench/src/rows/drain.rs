@@ -1,4 +1,4 @@
-//! Emptying an inbox: claim, no work, ack.
+//! Draining an inbox: claim, no work, ack.
 
 use super::Bench;
 use crate::fill;
@@ -12,13 +12,13 @@ use turno::core::queue::SettleOutcome;
 use turno::core::time::Span;
 use turno::{Got, QueueHandle};
 
-/// Workers beside each other. Claims that meet are dealt with together, so more of them is not faster.
+/// Concurrent workers. Concurrent claims are handled together, so more workers are not faster.
 pub(super) const WORKERS: usize = 8;
-/// Connections of the raw limit, as it was documented.
+/// Connections of the raw limit, as documented.
 const CONNECTIONS: usize = 4;
-/// How long a worker waits for work before it looks whether everything is done.
+/// How long a worker waits for work before it checks whether everything is processed.
 const WAIT: Span = Span(200);
-/// Looks in vain before it gives up: half a minute.
+/// Empty claims before a worker gives up: half a minute.
 const LOOKS_MAX: u32 = 150;
 
 pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> {
@@ -63,27 +63,27 @@ pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> 
     Ok(measured)
 }
 
-/// Looks at what a worker holds.
+/// A callback that sees the deliveries of a worker.
 pub(super) type Look = Arc<dyn Fn(&[Got]) + Send + Sync>;
 
-/// Claims and acks until `target` items have been acked (a little more may be, by those under way). `took` sees
-/// what was handed out, `lets_go` the same just before it is acked.
+/// Claims and acks until `target` items are acked; deliveries in progress may add a few. `after_claim` sees the
+/// deliveries after the claim, `before_ack` just before the ack.
 pub(super) async fn drain(
     queue: &QueueHandle,
     workers: usize,
     batch: u32,
     target: u64,
-    took: Look,
-    lets_go: Look,
+    after_claim: Look,
+    before_ack: Look,
 ) -> Outcome<Sample> {
     let acked = Arc::new(AtomicU64::new(0));
     let worker = |index: usize| {
         let (queue, acked) = (queue.clone(), acked.clone());
-        let (took, lets_go) = (took.clone(), lets_go.clone());
+        let (after_claim, before_ack) = (after_claim.clone(), before_ack.clone());
         let name: Arc<str> = format!("worker-{index}").into();
         move || {
             let (queue, acked, name) = (queue.clone(), acked.clone(), name.clone());
-            let (took, lets_go) = (took.clone(), lets_go.clone());
+            let (after_claim, before_ack) = (after_claim.clone(), before_ack.clone());
             async move {
                 let mut looks = 0;
                 while acked.load(Ordering::Relaxed) < target {
@@ -96,8 +96,8 @@ pub(super) async fn drain(
                         }
                         continue;
                     }
-                    took(&got);
-                    lets_go(&got);
+                    after_claim(&got);
+                    before_ack(&got);
                     let handed = got.iter().map(|delivery| delivery.handed);
                     let answers = queue.ack(handed).await?;
                     let done = answers.iter().filter(|answer| answer.outcome == SettleOutcome::Acked).count() as u64;

@@ -1,4 +1,4 @@
-//! Admitting items: one by one from many callers, and in large batches from a few.
+//! Enqueues: single items from many callers, and large batches from a few.
 
 use super::Bench;
 use crate::fill;
@@ -12,7 +12,7 @@ const SINGLES: usize = 16;
 const CALLERS: usize = 4;
 const BATCH: u64 = 1_000;
 
-/// One item in every call.
+/// Measures one item per call.
 pub(super) async fn single(bench: &Bench<'_>) -> Outcome<Measured> {
     let (span, database) = (bench.args.span(), bench.row.database);
     let beside = match database {
@@ -38,7 +38,7 @@ pub(super) async fn single(bench: &Bench<'_>) -> Outcome<Measured> {
     Ok(measured)
 }
 
-/// A thousand items in every call.
+/// Measures a thousand items per call.
 pub(super) async fn batch(bench: &Bench<'_>) -> Outcome<Measured> {
     let (span, database) = (bench.args.span(), bench.row.database);
     let beside = match database {

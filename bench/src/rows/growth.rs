@@ -1,6 +1,6 @@
-//! Whether it stays as fast as it is: with much waiting, much finished, a transaction left open, many lanes.
+//! Growth: whether the speed stays with a large backlog, a large history, an open transaction, or many lanes.
 //!
-//! Both sides of these rows are Turno; the left one has it easier. Only the ratio within a round counts.
+//! Both sides of these rows are Turno; the left one has easier conditions. Only the ratio within a round counts.
 
 use super::drain::{self, Look, drain};
 use super::{Bench, ordered};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use turno::{Got, QueueHandle, Turno};
 
-/// Items at a time, as in the raw limits and peers that were measured growing.
+/// The batch size of the raw limits and of the peers in growth measurements.
 const BATCH: u32 = 100;
-/// Little waiting.
+/// The small backlog.
 const FEW: u64 = 10_000;
-/// Drained, and put back, between two looks at a backlog.
+/// Items that are drained and refilled per slice.
 const SLICE: u64 = 8_000;
 
 fn unseen() -> Look {
@@ -27,7 +27,7 @@ async fn take(queue: &QueueHandle, count: u64) -> Outcome<Sample> {
     drain(queue, drain::WORKERS, BATCH, count, unseen(), unseen()).await
 }
 
-/// A filled inbox; keep all of it.
+/// A filled inbox.
 struct Inbox {
     site: Site,
     turno: Turno,
@@ -43,7 +43,7 @@ impl Inbox {
         Ok(Inbox { site, turno, queue })
     }
 
-    /// Drains slices, each put back before the next, so that as many wait at the end as at the beginning.
+    /// Drains slices and refills each before the next, so that the backlog stays the same.
     async fn steady(&self, slices: u64) -> Outcome<Sample> {
         let mut parts = Vec::new();
         for _ in 0..slices {
@@ -60,7 +60,7 @@ impl Inbox {
     }
 }
 
-/// The rate over several measurements of the same thing.
+/// Combines several samples of the same work.
 fn together(parts: &[Sample]) -> Sample {
     let count = parts.iter().map(|part| part.count).sum();
     let seconds: f64 = parts.iter().map(|part| part.count as f64 / part.per_second).sum();
@@ -68,7 +68,7 @@ fn together(parts: &[Sample]) -> Sample {
     Sample { count, per_second: count as f64 / seconds, p50: longest(|part| part.p50), p99: longest(|part| part.p99) }
 }
 
-/// A million waiting, against ten thousand.
+/// Compares a backlog of a million items with one of ten thousand.
 pub(super) async fn backlog(bench: &Bench<'_>) -> Outcome<Measured> {
     let many = bench.args.size(1_000_000, 200_000);
     let slices = bench.args.size(12, 6);
@@ -98,7 +98,7 @@ pub(super) async fn backlog(bench: &Bench<'_>) -> Outcome<Measured> {
     Ok(measured)
 }
 
-/// A million finished, against none.
+/// Compares a history of a million items with none.
 pub(super) async fn history(bench: &Bench<'_>) -> Outcome<Measured> {
     let many = bench.args.size(1_000_000, 200_000);
     let count = bench.args.size(100_000, 40_000);
@@ -130,7 +130,7 @@ pub(super) async fn history(bench: &Bench<'_>) -> Outcome<Measured> {
     Ok(measured)
 }
 
-/// Somebody forgot to end a transaction, and a million items went through.
+/// Drains a million items beside a transaction that was left open.
 pub(super) async fn open_transaction(bench: &Bench<'_>) -> Outcome<Measured> {
     let many = bench.args.size(1_000_000, 200_000);
     let slice = many / 10;
@@ -155,7 +155,7 @@ pub(super) async fn open_transaction(bench: &Bench<'_>) -> Outcome<Measured> {
         let mut slices = Vec::new();
         let mut left = (many + slice).saturating_sub(before);
         while left > 0 {
-            // What workers under way took beyond a slice must not leave a scrap as the last one.
+            // Workers may take more than a slice, so a small rest joins the last slice.
             let part = if left < slice * 3 / 2 { left } else { slice };
             let sample = take(&inbox.queue, part).await?;
             left = left.saturating_sub(sample.count);
@@ -172,7 +172,7 @@ pub(super) async fn open_transaction(bench: &Bench<'_>) -> Outcome<Measured> {
     Ok(measured)
 }
 
-/// A hundred thousand lanes with one message each, against a thousand with a hundred.
+/// Compares a hundred thousand lanes of one message with a thousand lanes of a hundred.
 pub(super) async fn many_lanes(bench: &Bench<'_>) -> Outcome<Measured> {
     let many = bench.args.size(100_000, 20_000);
     let few = 1_000;
@@ -211,7 +211,7 @@ async fn lanes(site: &Site, keys: u64, each: u64, faults: &mut Vec<String>) -> O
     site.settle_down().await?;
     let watch = ordered::Watch::over(keys);
     let (workers, batch) = (ordered::WORKERS, ordered::BATCH);
-    let sample = drain(&queue, workers, batch, keys * each, watch.took(), watch.lets_go()).await?;
+    let sample = drain(&queue, workers, batch, keys * each, watch.after_claim(), watch.before_ack()).await?;
     faults.extend(watch.faults(keys, each));
     let left: i64 = site
         .client()

@@ -1,4 +1,4 @@
-//! The same work over HTTP: the program as a process of its own, beside what its HTTP alone can answer.
+//! The same work over HTTP: the program as its own process, beside the limit of its HTTP alone.
 
 use super::Bench;
 use super::ordered::Watch;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What stands beside every row: an answer that needs no database.
+/// The comparison of every row: an answer that needs no database.
 const BESIDE: &str = "GET /healthz over as many connections: HTTP alone, generator included";
 
 /// One row over HTTP.
@@ -28,7 +28,7 @@ pub(crate) enum HttpWork {
 }
 
 impl HttpWork {
-    /// Connections, and what is done over them.
+    /// Returns the number of connections and a description of the work.
     fn shape(self) -> (usize, &'static str) {
         match self {
             HttpWork::EnqueueSingle => (16, "16 connections, one item of ~10 bytes per POST, inbox"),
@@ -98,7 +98,7 @@ const EACH: u64 = 100;
 const RESOURCES: u64 = 10_000;
 const PROBES: u64 = 300;
 
-/// Queues, filled through the library.
+/// Creates the queues and fills them through the library.
 async fn prepare(site: &Site, work: HttpWork, count: u64) -> Outcome<()> {
     let turno = site.turno().await?;
     let inbox = fill::inbox(&turno).await?;
@@ -110,7 +110,7 @@ async fn prepare(site: &Site, work: HttpWork, count: u64) -> Outcome<()> {
     site.settle_down().await
 }
 
-/// As many calls as there are connections, each with its own state.
+/// Opens `count` connections and creates a caller with its own state for each.
 async fn callers<C>(server: &Server, count: usize, caller: impl Fn(usize, Connection) -> C) -> Outcome<Vec<C>> {
     let mut callers = Vec::new();
     for index in 0..count {
@@ -132,8 +132,8 @@ async fn trivial(server: &Server, connections: usize, span: Duration) -> Outcome
 }
 
 async fn enqueue(server: &Server, connections: usize, batch: u64, span: Duration) -> Outcome<Sample> {
-    let one = |number: u64| format!("{{\"payload\":{{\"n\":{number}}}}}");
-    let body = if batch == 1 { one(1) } else { format!("[{}]", (0..batch).map(one).collect::<Vec<_>>().join(",")) };
+    let item = |number: u64| format!("{{\"payload\":{{\"n\":{number}}}}}");
+    let body = if batch == 1 { item(1) } else { format!("[{}]", (0..batch).map(item).collect::<Vec<_>>().join(",")) };
     let request = server.request("POST", "/v1/queues/inbox/items", &body);
     let callers = callers(server, connections, |_, connection| {
         let request = request.clone();
@@ -145,10 +145,10 @@ async fn enqueue(server: &Server, connections: usize, batch: u64, span: Duration
     closed_loop(callers.await?, Until::After(span)).await
 }
 
-/// Puts an ack's request together around its body.
+/// Builds the request of an ack from its body.
 type Ack = Arc<dyn Fn(&str) -> Arc<[u8]> + Send + Sync>;
 
-/// Claims and acks until `target` items were acked.
+/// Claims and acks until `target` items are acked.
 async fn drain(
     server: &Server,
     queue: &'static str,
@@ -162,7 +162,7 @@ async fn drain(
         let body = json!({ "instance": format!("worker-{index}"), "max": batch, "wait_ms": 200 }).to_string();
         server.request("POST", &format!("/v1/queues/{queue}/claim"), &body)
     };
-    // The ack's head needs the body's length, so it is put together for each.
+    // The head of the ack needs the length of the body, so each request is built separately.
     let ack: Ack = {
         let template = server.request("POST", &format!("/v1/queues/{queue}/ack"), "");
         let template = String::from_utf8(template.to_vec())?;
@@ -234,7 +234,7 @@ async fn pairs(server: &Server, holders: usize, span: Duration) -> Outcome<Sampl
     let release = Arc::new(String::from_utf8(server.request("POST", "/v1/leases/NAME/release", "BODY").to_vec())?);
     let callers = callers(server, holders, |index, connection| {
         let (claims, release) = (claims.clone(), release.clone());
-        // Each has resources of its own: a refusal would not be a pair.
+        // Each holder has its own resources, because a refusal would not be a pair.
         let own = RESOURCES / holders as u64;
         let (first, mut dice) = (own * index as u64, Dice::new(index));
         move || {
@@ -265,7 +265,7 @@ async fn pick_up(server: &Server) -> Outcome<Sample> {
     for number in 0..PROBES {
         let (waiting, claim) = (worker.clone(), claim.clone());
         let arrival = tokio::spawn(async move { Ok::<_, Failure>((waiting.json(200, &claim).await?, measure::now())) });
-        // The worker must be found waiting.
+        // The worker must be waiting.
         tokio::time::sleep(Duration::from_millis(15) + Duration::from_micros(dice.below(7_000))).await;
         let item = server.request("POST", "/v1/queues/inbox/items", &format!("{{\"payload\":{{\"n\":{number}}}}}"));
         let began = measure::now();

@@ -1,4 +1,4 @@
-//! Strictly in order per key, one in flight per key, checked while it is measured.
+//! Strict order per key, one delivery in flight per key, checked during the measurement.
 
 use super::Bench;
 use super::drain::drain;
@@ -12,7 +12,7 @@ use turno::Got;
 
 const KEYS: u64 = 1_000;
 const EACH: u64 = 100;
-/// Each claims as many keys as it can get, so that a few suffice.
+/// Each worker claims as many keys as it can get, so a few suffice.
 pub(super) const WORKERS: usize = 4;
 pub(super) const BATCH: u32 = 1_000;
 
@@ -33,7 +33,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Outcome<Measured> {
         site.settle_down().await?;
         let watch = Watch::over(KEYS);
         let count = KEYS * EACH;
-        let sample = drain(&queue, WORKERS, BATCH, count, watch.took(), watch.lets_go()).await?;
+        let sample = drain(&queue, WORKERS, BATCH, count, watch.after_claim(), watch.before_ack()).await?;
         faults.extend(watch.faults(KEYS, EACH));
         Ok(sample)
     };
@@ -45,7 +45,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Outcome<Measured> {
     Ok(measured)
 }
 
-/// Knows for every key which message must come next and whether one is in flight.
+/// Tracks for every key the next expected message and whether a delivery is in flight.
 pub(super) struct Watch {
     keys: Box<[Seen]>,
     broken: AtomicU64,
@@ -71,8 +71,8 @@ impl Watch {
         self.keys.get(fill::key_number(delivery.key.as_ref()?)?)
     }
 
-    /// What was handed out: the next of its key, while no other of its key is out.
-    pub(super) fn took(self: &Arc<Watch>) -> super::drain::Look {
+    /// Returns the callback for claimed deliveries: each must be the next of its key, with no other in flight.
+    pub(super) fn after_claim(self: &Arc<Watch>) -> super::drain::Look {
         let watch = self.clone();
         Arc::new(move |got| {
             for delivery in got {
@@ -93,7 +93,7 @@ impl Watch {
         })
     }
 
-    /// The same for deliveries as they come over HTTP, which are acked right afterwards.
+    /// Checks deliveries that came over HTTP and are acked right afterwards.
     pub(super) fn saw(&self, deliveries: &[serde_json::Value]) {
         for delivery in deliveries {
             let key = delivery["key"].as_str().and_then(|key| key.strip_prefix("key-")?.parse::<usize>().ok());
@@ -110,8 +110,8 @@ impl Watch {
         }
     }
 
-    /// From here on the next of the key may be out.
-    pub(super) fn lets_go(self: &Arc<Watch>) -> super::drain::Look {
+    /// Returns the callback before an ack: afterwards the next delivery of the key may be in flight.
+    pub(super) fn before_ack(self: &Arc<Watch>) -> super::drain::Look {
         let watch = self.clone();
         Arc::new(move |got| {
             for seen in got.iter().filter_map(|delivery| watch.seen(delivery)) {
@@ -120,7 +120,7 @@ impl Watch {
         })
     }
 
-    /// What did not hold, if every key was to have `each` messages.
+    /// Returns the violations, if every key was to get `each` messages.
     pub(super) fn faults(&self, keys: u64, each: u64) -> Vec<String> {
         let unfinished = self.keys.iter().filter(|seen| seen.next.load(Ordering::SeqCst) != each).count();
         let counts = [
@@ -131,7 +131,7 @@ impl Watch {
         counts
             .into_iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what} ({keys} keys)"))
+            .map(|(count, fault)| format!("{count} {fault} ({keys} keys)"))
             .collect()
     }
 }

@@ -1,7 +1,8 @@
-//! Ten times what it can serve: no held lock is lost, what is refused is not stored, and afterwards all is as before.
+//! Overload: ten times the load that the server can serve. No held lock is lost, no refused item is stored, and
+//! afterwards the server works as before.
 //!
-//! The server takes [`ROOM`] ordinary requests at a time, which already keeps it busy; ten times as many callers ask
-//! without pause, and whoever is refused asks again at once. Beside them holders beat for short leases, as they would.
+//! The server accepts [`ROOM`] ordinary requests at a time, which already keeps it busy. Ten times as many callers
+//! send requests without a pause and repeat refused ones at once. Meanwhile holders send heartbeats for short leases.
 
 use super::Bench;
 use crate::fill;
@@ -17,7 +18,7 @@ use std::time::Duration;
 const ROOM: usize = 16;
 const CALLERS: usize = ROOM * 10;
 const HOLDERS: usize = 64;
-/// A holder that is not answered for this long has lost its lock.
+/// A holder without an answer for this long has lost its lock.
 const TTL_MS: u64 = 2_000;
 const BEAT: Duration = Duration::from_millis(500);
 
@@ -81,10 +82,10 @@ async fn stored(server: &Server) -> Outcome<u64> {
     queue["counts"]["pending"].as_u64().ok_or_else(|| Failure::from("a queue without counts"))
 }
 
-/// What callers saw.
+/// The record of the callers.
 struct Seen {
     sample: Sample,
-    /// Accepted, warm-up included.
+    /// Accepted items, warm-up included.
     all: u64,
     refused: u64,
 }
@@ -118,7 +119,7 @@ async fn enqueue(server: &Server, connections: usize, span: Duration) -> Outcome
     Ok(Seen { sample, all: all.load(Ordering::Relaxed), refused: refused.load(Ordering::Relaxed) })
 }
 
-/// People who hold something and want to keep it.
+/// Holders that send heartbeats.
 struct Holders {
     over: Arc<AtomicBool>,
     tasks: Vec<tokio::task::JoinHandle<(u64, bool, Duration)>>,
@@ -140,12 +141,12 @@ impl Holders {
         Ok(Holders { over, tasks })
     }
 
-    /// How many beats there were, how many locks were lost, and how long the slowest beat took.
+    /// Returns the number of heartbeats, the number of lost locks, and the duration of the slowest heartbeat.
     async fn stop(self) -> (u64, u64, Duration) {
         self.over.store(true, Ordering::Relaxed);
         let (mut beats, mut lost, mut slowest) = (0, 0, Duration::ZERO);
         for task in self.tasks {
-            // A holder that panicked holds nothing.
+            // A holder task that panicked has lost its lock.
             let (mine, kept, slow) = task.await.unwrap_or((0, false, Duration::ZERO));
             beats += mine;
             lost += u64::from(!kept);

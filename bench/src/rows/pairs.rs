@@ -1,4 +1,4 @@
-//! Leases that change hands: claim and release, over many resources.
+//! Leases that change their holder: claim and release over many resources.
 
 use super::Bench;
 use crate::measure::{Dice, Failure, Outcome, Until, closed_loop};
@@ -71,7 +71,7 @@ async fn pairs(site: &Site, holders: usize, span: Duration) -> Outcome<(Sample, 
     Ok((sample, refused.load(Ordering::Relaxed)))
 }
 
-/// Somebody who is not anybody else.
+/// Returns the holder with this number.
 pub(super) fn holder(index: usize) -> Outcome<Holder> {
     Ok(Holder {
         user: UserId::new(format!("user-{index}"))?,
@@ -80,7 +80,7 @@ pub(super) fn holder(index: usize) -> Outcome<Holder> {
     })
 }
 
-/// Claims; nothing if somebody else holds it.
+/// Claims a lease. Returns `None` if another holder has it.
 pub(super) async fn claim(turno: &Turno, resource: Resource, who: Holder) -> Outcome<Option<Grant>> {
     let command = Command {
         resource,

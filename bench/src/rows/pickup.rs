@@ -1,4 +1,4 @@
-//! How long an item takes from the caller's hands into those of a worker that waits for it.
+//! The time of an item from the caller to a waiting worker.
 
 use super::Bench;
 use crate::fill;
@@ -12,7 +12,7 @@ use turno::core::time::Span;
 
 const PROBES: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(15);
-/// Longer than any pause, so that the worker is always found waiting.
+/// Longer than any pause, so that the worker is always waiting.
 const WAIT: Span = Span::from_secs(10);
 
 pub(super) async fn measure(bench: &Bench<'_>) -> Outcome<Measured> {
@@ -57,7 +57,7 @@ async fn probe(site: &Site) -> Outcome<Sample> {
             }
         }
     });
-    // The one who enqueues is a task on the same threads, as a caller would be.
+    // The caller is a task on the same threads, as in an application.
     let caller = tokio::spawn(async move {
         let (mut dice, mut took) = (Dice::new(1), Vec::new());
         for number in 0..u64::from(PROBES) {

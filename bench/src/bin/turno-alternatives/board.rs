@@ -1,38 +1,38 @@
-//! What all instances do, seen together: the web service that counts its calls, and the fate that strikes one of them.
+//! The shared record of all instances: the calls of the web service, and the fault that hits the first instance.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What happens to the first instance.
+/// The fault that hits the first instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Its process ends, and its connections with it.
+    /// Its process and its connections end.
     Dead,
-    /// It does nothing any more, and its connections stay.
+    /// It does nothing any more, and its connections stay open.
     Hung,
 }
 
-/// The instance shall end.
+/// The instance must stop, because the fault has hit it.
 pub(crate) struct Struck;
 
-/// The whole picture.
+/// The record of one run.
 pub(crate) struct Board {
     start: Instant,
     work: Duration,
     calls: Vec<AtomicU32>,
-    /// When each was first processed, in microseconds from the start; 0 if it was not.
+    /// When each record was first processed, in microseconds from the start, or 0.
     at: Vec<AtomicU64>,
     processed: AtomicUsize,
     wasted: AtomicU64,
     fate: AtomicU8,
-    /// What the first instance had when it was struck.
+    /// The records that the first instance held when the fault hit it.
     held: Mutex<Vec<usize>>,
     over: watch::Sender<bool>,
 }
 
-/// The time that figures are made of.
+/// Returns the current time. All measurements use this function.
 #[expect(clippy::disallowed_methods, reason = "measuring how long something took is what this program is for")]
 fn now() -> Instant {
     Instant::now()
@@ -57,14 +57,14 @@ impl Board {
         now().saturating_duration_since(self.start)
     }
 
-    /// The web service does one record for an instance that has these; unless the instance is struck down before.
+    /// Calls the web service for one record. Fails if the fault hits the instance, which holds the records `having`.
     pub(crate) async fn call(&self, instance: usize, record: usize, having: &[usize]) -> Result<(), Struck> {
         let fate = if instance == 0 { self.fate.load(Ordering::SeqCst) } else { 0 };
         if fate > 0 {
             self.held.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(having);
             if fate == 2 {
                 let mut over = self.over.subscribe();
-                // It hangs until everything is over.
+                // The instance hangs until the run ends.
                 drop(over.wait_for(|over| *over).await.map(drop));
             }
             return Err(Struck);
@@ -80,7 +80,7 @@ impl Board {
         Ok(())
     }
 
-    /// Attempts that got nothing.
+    /// Counts attempts that got no record.
     pub(crate) fn waste(&self, attempts: u64) {
         self.wasted.fetch_add(attempts, Ordering::Relaxed);
     }
@@ -89,7 +89,7 @@ impl Board {
         self.fate.store(if fate == Fate::Dead { 1 } else { 2 }, Ordering::SeqCst);
     }
 
-    /// Nobody needs to hang any longer.
+    /// Ends the run, so that hung instances return.
     pub(crate) fn strike_all(&self) {
         self.over.send_replace(true);
     }
@@ -102,17 +102,17 @@ impl Board {
         self.wasted.load(Ordering::Relaxed)
     }
 
-    /// Records for which the service was called more than once.
+    /// Returns the number of records that were processed more than once.
     pub(crate) fn doubled(&self) -> usize {
         self.calls.iter().filter(|calls| calls.load(Ordering::SeqCst) > 1).count()
     }
 
-    /// Records that nobody has processed.
+    /// Returns the number of records that were not processed.
     pub(crate) fn left(&self) -> usize {
         self.calls.len() - self.processed()
     }
 
-    /// When the last of what the struck instance had was processed after all.
+    /// Returns when the last record of the failed instance was processed.
     pub(crate) fn back(&self) -> Option<Duration> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().map(|record| Duration::from_micros(self.at[*record].load(Ordering::SeqCst))).max()

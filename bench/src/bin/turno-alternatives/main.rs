@@ -1,9 +1,9 @@
-//! Ways for several instances to share an inbox, measured beside each other on one PostgreSQL: what a team writes by hand,
-//! what it might have written instead, and Turno.
+//! Compares ways for several instances to share an inbox on one PostgreSQL: what a team writes by hand, alternatives,
+//! and Turno.
 //!
-//! Four questions, in one run: how many records a second go through; how many attempts are for nothing; what happens when
-//! an instance dies in the middle of a batch; and what happens when it hangs instead, its connection still open. The load
-//! shares the machine's cores with the database, so rates mean something only beside each other.
+//! One run answers four questions: how many records per second are processed, how many attempts are wasted, what
+//! happens when an instance dies in the middle of a batch, and what happens when it hangs with an open connection.
+//! The load shares the machine's cores with the database, so only rates of one run can be compared.
 
 mod board;
 mod way;
@@ -18,12 +18,12 @@ use tokio_postgres::{Client, NoTls};
 use turno_testkit::postgres::{Cluster, Settings};
 use way::{Instance, Way};
 
-/// Why a measurement did not come about.
+/// The error of a failed measurement.
 type Failure = Box<dyn Error + Send + Sync>;
-/// A measurement, or why there is none.
+/// A measurement or its error.
 type Outcome<T> = Result<T, Failure>;
 
-/// How long nothing may happen before it is taken for the end.
+/// How long a run may stand still before it counts as finished.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Ways for several instances to share an inbox, measured beside each other
@@ -50,7 +50,7 @@ struct Args {
     runs: usize,
 }
 
-/// What one way came to.
+/// The results of one way.
 #[derive(Default)]
 struct Row {
     plain: f64,
@@ -98,8 +98,8 @@ async fn measure(args: &Args) -> Outcome<()> {
             row.doubled += plain.board.doubled() + working.board.doubled();
         }
         let work = Duration::from_millis(args.work_ms);
-        row.dead = Run::new(&cluster, args, way, work).await?.through(Some(Fate::Dead)).await?.told();
-        row.hung = Run::new(&cluster, args, way, work).await?.through(Some(Fate::Hung)).await?.told();
+        row.dead = Run::new(&cluster, args, way, work).await?.through(Some(Fate::Dead)).await?.describe();
+        row.hung = Run::new(&cluster, args, way, work).await?.through(Some(Fate::Hung)).await?.describe();
         let Row { plain, working, wasted, doubled, dead, hung } = row;
         println!("| {} | {plain:.0}/s | {working:.0}/s | {wasted:.0} | {doubled} | {dead} | {hung} |", way.name());
     }
@@ -107,7 +107,7 @@ async fn measure(args: &Args) -> Outcome<()> {
     Ok(())
 }
 
-/// One inbox that is worked through.
+/// One inbox that is processed.
 struct Run<'a> {
     args: &'a Args,
     way: Way,
@@ -115,11 +115,11 @@ struct Run<'a> {
     board: Arc<Board>,
 }
 
-/// What was seen of it.
+/// The result of one run.
 struct Seen {
     board: Arc<Board>,
     took: Duration,
-    /// When somebody died or hung.
+    /// When the instance died or hung.
     since: Option<Duration>,
 }
 
@@ -130,7 +130,7 @@ impl Run<'_> {
         Ok(Run { args, way, url, board: Arc::new(Board::new(args.records, work)) })
     }
 
-    /// Works through it; a quarter of the way the first instance suffers its fate.
+    /// Processes the inbox. The fault hits the first instance after a quarter of the records.
     async fn through(self, fate: Option<Fate>) -> Outcome<Seen> {
         let Run { args, way, url, board } = self;
         let mut instances = Vec::new();
@@ -155,7 +155,7 @@ impl Run<'_> {
         board.strike_all();
         for task in tasks {
             task.abort();
-            // Aborted or ended; what went wrong before is told.
+            // An aborted task is expected; an error before that is reported.
             if let Ok(ended) = task.await {
                 ended?;
             }
@@ -169,8 +169,8 @@ impl Seen {
         records as f64 / self.took.as_secs_f64()
     }
 
-    /// What became of the work when an instance was lost.
-    fn told(&self) -> String {
+    /// Describes what happened to the records after an instance was lost.
+    fn describe(&self) -> String {
         let left = self.board.left();
         let since = self.since.unwrap_or_default();
         let back = self.board.back().map(|at| at.saturating_sub(since));
@@ -182,7 +182,7 @@ impl Seen {
     }
 }
 
-/// A connection whose other half runs on its own.
+/// Opens a connection and drives it in its own task.
 async fn connect(url: &str) -> Outcome<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);

@@ -1,4 +1,4 @@
-//! The ways, each as a team would write it: a scheduler that takes a batch, calls the service, and marks.
+//! The ways, each as a team would write it: a scheduler that takes a batch, calls the service and marks the records.
 
 use crate::board::{Board, Struck};
 use crate::{Failure, Outcome, connect};
@@ -9,9 +9,9 @@ use tokio_postgres::{Client, Statement};
 use turno::core::time::Span;
 use turno::{Draft, Kind, Policy, QueueHandle, Turno};
 
-/// A claim of Turno's that nobody renews is over after this long.
+/// The lock timeout of Turno's deliveries.
 const LOCK: Span = Span(2_000);
-/// Between two runs of a scheduler that found nothing.
+/// The pause after a run of a scheduler that found nothing.
 const PAUSE: Duration = Duration::from_millis(20);
 
 const SCHEMA: &str = "
@@ -28,15 +28,16 @@ const PARTITION: &str =
 /// A way to share an inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Select, then update each one if it is still unprocessed: one row, won; no row, skipped.
+    /// Selects records, then updates each one if it is still unprocessed: one updated row means won, none means
+    /// skipped.
     ConditionalUpdate,
-    /// `FOR UPDATE SKIP LOCKED`, and the transaction stays open while the service works.
+    /// `FOR UPDATE SKIP LOCKED`, with the transaction open while the service works.
     SkipLocked,
-    /// Each instance has its part by a hash of the id.
+    /// Each instance gets a partition by a hash of the id.
     HashPartitions,
-    /// `REPEATABLE READ`, updated first and committed when the service has worked; whoever collides begins anew.
+    /// `REPEATABLE READ`: updates first and commits after the service call. A collision starts the batch again.
     RepeatableRead,
-    /// An inbox of Turno's.
+    /// An inbox queue of Turno.
     Turno,
 }
 
@@ -54,7 +55,7 @@ impl Way {
         }
     }
 
-    /// Makes the inbox and fills it.
+    /// Creates the inbox and fills it.
     pub(crate) async fn fill(self, url: &str, records: usize) -> Outcome<()> {
         if self == Way::Turno {
             let turno = Turno::open(url).await?;
@@ -73,23 +74,23 @@ impl Way {
     }
 }
 
-/// An instance of the application, with connections of its own.
+/// An instance of the application with its own connections.
 pub(crate) struct Instance {
     number: usize,
     batch: usize,
     board: Arc<Board>,
-    hands: Hands,
+    connections: Connections,
 }
 
-/// What it works with.
-enum Hands {
+/// The connection and statements of an instance.
+enum Connections {
     Plain { way: Way, client: Client, statements: Vec<Statement>, instances: usize },
     Turno { inbox: QueueHandle, name: String },
 }
 
 /// How a run of the scheduler ended.
 enum Ended {
-    /// So many were processed.
+    /// This many records were processed.
     Did(usize),
     Struck,
 }
@@ -103,9 +104,9 @@ impl Instance {
         batch: usize,
         board: Arc<Board>,
     ) -> Outcome<Instance> {
-        let hands = if way == Way::Turno {
+        let connections = if way == Way::Turno {
             let inbox = Turno::open(url).await?.queue("inbox").await?;
-            Hands::Turno { inbox, name: format!("instance-{number}") }
+            Connections::Turno { inbox, name: format!("instance-{number}") }
         } else {
             let client = connect(url).await?;
             let mut statements = Vec::new();
@@ -118,12 +119,12 @@ impl Instance {
             for text in texts {
                 statements.push(client.prepare(text).await?);
             }
-            Hands::Plain { way, client, statements, instances }
+            Connections::Plain { way, client, statements, instances }
         };
-        Ok(Instance { number, batch, board, hands })
+        Ok(Instance { number, batch, board, connections })
     }
 
-    /// Runs the scheduler until the instance is struck down, or aborted at the end.
+    /// Runs the scheduler until the fault hits the instance, or until it is aborted at the end.
     pub(crate) async fn run(self) -> Outcome<()> {
         loop {
             match self.once().await? {
@@ -135,9 +136,9 @@ impl Instance {
     }
 
     async fn once(&self) -> Outcome<Ended> {
-        match &self.hands {
-            Hands::Turno { inbox, name } => self.turno(inbox, name).await,
-            Hands::Plain { way, client, statements, instances } => {
+        match &self.connections {
+            Connections::Turno { inbox, name } => self.turno(inbox, name).await,
+            Connections::Plain { way, client, statements, instances } => {
                 let [first, second] = &statements[..] else {
                     return Err("two statements were prepared".into());
                 };
@@ -154,7 +155,7 @@ impl Instance {
         }
     }
 
-    /// Calls the service for each; answers whether the instance was struck down meanwhile.
+    /// Calls the service for each record. Fails if the fault hits the instance.
     async fn call(&self, ids: &[usize]) -> Result<(), Struck> {
         for (index, id) in ids.iter().enumerate() {
             self.board.call(self.number, *id, &ids[index..]).await?;
@@ -188,7 +189,7 @@ impl Instance {
         Ok(Ended::Did(ids.len()))
     }
 
-    /// Locks or marks, calls the service, and commits only then.
+    /// Locks or marks the records, calls the service, and commits afterwards.
     async fn in_transaction(
         &self,
         client: &Client,
@@ -206,7 +207,7 @@ impl Instance {
             if !error.code().is_some_and(|code| collided.contains(code)) {
                 return Err(Failure::from(error));
             }
-            // All that it had selected, for nothing.
+            // The whole selection was wasted.
             self.board.waste(ids.len() as u64);
             return Ok(Ended::Did(ids.len()));
         }
