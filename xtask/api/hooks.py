@@ -1,4 +1,4 @@
-"""Keeps calls that may wait from waiting: what is checked is the answer, not the patience."""
+"""Shortens `wait_ms`, because the check is about the answers and not about waiting."""
 
 import schemathesis
 
@@ -10,6 +10,6 @@ def before_call(context, case, kwargs):
     body = case.body
     if isinstance(body, dict):
         wait = body.get("wait_ms")
-        # Only what is allowed anyway: a value that must be refused stays as it is.
+        # Only valid values: a value that must be refused stays unchanged.
         if isinstance(wait, int) and not isinstance(wait, bool) and LONGEST_MS < wait <= 30_000:
             body["wait_ms"] = LONGEST_MS

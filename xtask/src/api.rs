@@ -1,8 +1,8 @@
-//! The API against its own description: schemathesis makes requests from `/openapi.json`, good ones and bad ones, and
-//! compares the answers with it. On both databases, with a fixed seed.
+//! Checks the API against its own description: schemathesis generates valid and invalid requests from `/openapi.json`
+//! and compares the answers with it, on both databases, with a fixed seed.
 //!
-//! The tool lives in a folder of its own under `target/`, in the versions (and with the hashes) of
-//! `xtask/api/requirements.txt`. Where it cannot be installed the step is red and says what is missing.
+//! The tool is installed under `target/`, in the versions and with the hashes of `xtask/api/requirements.txt`. If it
+//! cannot be installed, the step fails and says what is missing.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use crate::product;
 use crate::tools::{Problem, StepResult, root};
 
-/// What every answer is held against.
+/// The checks on every answer.
 const CHECKS: &[&str] = &[
     "not_a_server_error",
     "status_code_conformance",
@@ -22,7 +22,7 @@ const CHECKS: &[&str] = &[
     "ignored_auth",
 ];
 
-/// Paths that are left out, each with its reason.
+/// Paths that are left out, with the reasons.
 const LEFT_OUT: &[(&str, &str)] = &[
     ("/v1/events", "its answer has no end"),
     ("/v1/users/{id}", "may disable, demote or remove the one who calls"),
@@ -33,10 +33,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("/setup", "a page for people, which answers mistakes with a page"),
 ];
 
-/// Examples per operation and database; PostgreSQL has other failures, not other answers.
+/// Examples per operation and database. PostgreSQL needs fewer, because its answers have the same form.
 const RUNS: &[(&str, u32)] = &[("sqlite", 40), ("postgres", 15)];
 
-/// Installs, builds, and runs on both databases.
+/// Installs the tool, builds the program, and runs on both databases.
 pub(crate) fn run() -> StepResult {
     let tool = install()?;
     product::build("turno")?;
@@ -67,7 +67,7 @@ fn run_on(tool: &Path, database: &str, examples: u32) -> StepResult {
     command.args(["--workers", "2", "--no-color", "--continue-on-failure", "--generation-database", "none"]);
     command.args(["--exclude-path-regex", &left_out()]);
     command.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", root().join("xtask/api")).stdin(Stdio::null());
-    // It would look for a settings file upwards from here, and leave its reports.
+    // The tool searches upwards from here for a settings file, and writes its reports here.
     command.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(root().join("target"));
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -76,13 +76,13 @@ fn run_on(tool: &Path, database: &str, examples: u32) -> StepResult {
     }
 }
 
-/// One expression for all of them: of several the tool heeds the last.
+/// Builds one expression for all paths, because the tool uses only the last of several.
 fn left_out() -> String {
     let paths: Vec<String> = LEFT_OUT.iter().map(|(path, _)| path.replace('{', "\\{").replace('}', "\\}")).collect();
     format!("^({})$", paths.join("|"))
 }
 
-/// The tool, installed if it is not there in these versions.
+/// Installs the tool unless it is installed in these versions.
 fn install() -> Result<PathBuf, Problem> {
     let folder = root().join("target/api-venv");
     let tool = folder.join("bin/schemathesis");
@@ -93,11 +93,11 @@ fn install() -> Result<PathBuf, Problem> {
         return Ok(tool);
     }
     println!("installing schemathesis into target/api-venv");
-    let shown = |path: &Path| path.display().to_string();
-    step("python3", &["-m", "venv", "--clear", &shown(&folder)])?;
-    let requirements = shown(&wanted);
+    let text_of = |path: &Path| path.display().to_string();
+    step("python3", &["-m", "venv", "--clear", &text_of(&folder)])?;
+    let requirements = text_of(&wanted);
     let arguments = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
-    step(&shown(&folder.join("bin/python")), &[&arguments[..], &["--requirement", &requirements]].concat())?;
+    step(&text_of(&folder.join("bin/python")), &[&arguments[..], &["--requirement", &requirements]].concat())?;
     std::fs::write(&marker, text).map_err(|error| Problem::failed(format!("failed to write the marker: {error}")))?;
     Ok(tool)
 }
@@ -116,7 +116,7 @@ fn step(program: &str, arguments: &[&str]) -> StepResult {
     }
 }
 
-/// A database with somebody in it; gone when dropped.
+/// A database with a user. Dropping it removes the database.
 struct Site {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -146,7 +146,7 @@ impl Drop for Site {
     }
 }
 
-/// A server on it; gone when dropped.
+/// A server on a database. Dropping it ends the server.
 struct Server {
     child: Child,
     base: String,

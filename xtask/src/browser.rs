@@ -1,8 +1,8 @@
-//! The browser module and the pages, in a real Chromium: the tests under `web/test`, run by node.
+//! Tests the browser module and the pages in a real Chromium: the files under `web/test`, run by node.
 //!
-//! Node and Chromium are the machine's; where we are root on a Debian-like machine they are installed. The packages that
-//! drive the browser come in the versions and with the hashes of `web/package-lock.json`. What is missing makes the step
-//! red: nothing is skipped.
+//! Node and Chromium come from the machine; for root on a Debian-like machine they are installed. The packages that
+//! drive the browser are installed in the versions and with the hashes of `web/package-lock.json`. If anything is
+//! missing, the step fails: nothing is skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,12 +10,12 @@ use std::process::{Command, Stdio};
 use crate::product;
 use crate::tools::{Problem, StepResult, answers, apt, find, is_root, root};
 
-/// Names of the browser, the first found is taken.
+/// Names of the browser. The first one found is used.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
-/// What runs the tests knows globs and restarts from this version on.
+/// The oldest version whose test runner supports globs and restarts.
 const NODE_OLDEST: u32 = 20;
 
-/// Finds or installs everything, builds the program, and runs all files.
+/// Finds or installs the tools, builds the program, and runs all test files.
 pub(crate) fn run() -> StepResult {
     prepare()?;
     let browser = browser().ok_or_else(|| missing("Chromium"))?;
@@ -25,7 +25,7 @@ pub(crate) fn run() -> StepResult {
     product::build("turno")?;
     let files = tests(&web.join("test"))?;
     let mut command = Command::new("node");
-    // Two files at a time: most of it is waiting, and more browsers on a small machine only make each other late.
+    // Two files at a time: the tests mostly wait, and more browsers on a small machine slow each other down.
     command.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]).args(&files).current_dir(&web);
     command.env("TURNO_BIN", product::built("turno")?).env("CHROMIUM", browser).env_remove("TURNO_SOURCE");
     match command.stdin(Stdio::null()).status() {
@@ -35,7 +35,7 @@ pub(crate) fn run() -> StepResult {
     }
 }
 
-/// Installs what is missing, where that is ours to do.
+/// Installs missing tools where that is allowed.
 fn prepare() -> StepResult {
     let mut wanted = Vec::new();
     if node_version().is_none() || find(&["npm"]).is_none() {
@@ -60,11 +60,11 @@ fn prepare() -> StepResult {
     }
 }
 
-/// `$CHROMIUM`, or what is on the search path.
+/// Returns `$CHROMIUM`, or a browser on the search path.
 fn browser() -> Option<PathBuf> {
     match std::env::var_os("CHROMIUM") {
-        // Whoever names one means that one.
-        Some(told) => Some(PathBuf::from(told)).filter(|path| path.is_file()),
+        // A browser that is named explicitly is never replaced by another one.
+        Some(path) => Some(PathBuf::from(path)).filter(|path| path.is_file()),
         None => find(BROWSERS),
     }
 }
@@ -74,12 +74,12 @@ fn node_version() -> Option<u32> {
     major(std::str::from_utf8(&output.stdout).ok()?)
 }
 
-/// `v20.11.1` is 20.
+/// Returns the major version: 20 for `v20.11.1`.
 fn major(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-/// The packages of the lock file, installed if they are not there in these versions.
+/// Installs the packages of the lock file unless they are installed in these versions.
 fn packages(web: &Path) -> StepResult {
     let (lock, marker) = (web.join("package-lock.json"), web.join("node_modules/installed.json"));
     let wanted = std::fs::read_to_string(&lock)
@@ -98,7 +98,7 @@ fn packages(web: &Path) -> StepResult {
     std::fs::write(&marker, wanted).map_err(|error| Problem::failed(format!("failed to write the marker: {error}")))
 }
 
-/// Every file of tests, in the order of their names. None at all would prove nothing.
+/// Returns every test file, sorted by name. Fails if there is none, because that would prove nothing.
 fn tests(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let failed = |error| Problem::failed(format!("failed to list {}: {error}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(failed)?;

@@ -1,9 +1,9 @@
-//! The documentation is built without warnings, its links lead somewhere, and the two READMEs match.
+//! Builds the documentation without warnings, and checks links and that the two READMEs match.
 
 use crate::tidy;
 use crate::tools::{Problem, StepResult, cargo_with};
 
-/// Runs the three checks; the cheap ones also when rustdoc has failed.
+/// Runs the three checks. The cheap ones run also if rustdoc has failed.
 pub(crate) fn run() -> StepResult {
     let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
     let built = cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")]);

@@ -1,7 +1,7 @@
-//! Everything that CI does, as Rust: `cargo xtask test` is the whole of it.
+//! Everything that CI does, as Rust: `cargo xtask test` runs all of it.
 //!
-//! Only the standard library is used, so that the checks build in a second and before anything else.
-//! What is deliberately not here: anything that users run. That is the program `turno`.
+//! Only the standard library is used, so that the checks build in a second and before anything else. Programs for
+//! users are not here: they belong to `turno`.
 
 mod api;
 mod browser;

@@ -1,7 +1,7 @@
-//! The tests make private PostgreSQL clusters, so the server's programs must be on this machine.
+//! Makes sure that PostgreSQL's programs are installed, because the tests start private clusters.
 //!
-//! Nothing is started here and no system cluster is used. Where we are root on a Debian-like machine the
-//! package is installed, so that a fresh CI container needs no preparation; elsewhere a person decides.
+//! Nothing is started here, and no system cluster is used. For root on a Debian-like machine the package is
+//! installed, so that a fresh CI container needs no preparation. Elsewhere the step fails and a person decides.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use crate::tools::{self, Problem, StepResult, answers, is_root};
 const DEBIAN: &str = "/usr/lib/postgresql";
 const CLUSTER_CONFIGURATION: &str = "/etc/postgresql-common/createcluster.conf";
 
-/// Finds the newest PostgreSQL, installing it if that is possible.
+/// Finds the newest PostgreSQL and installs it if possible.
 pub(crate) fn prepare() -> StepResult {
     if let Some(folder) = find() {
         println!("PostgreSQL: {}", folder.display());
         return Ok(());
     }
-    // Installing would not help against a variable that names the wrong folder.
-    let told = std::env::var_os("TURNO_PG_BIN").is_some();
-    if told || !(is_root() && answers("apt-get", &["--version"])) {
+    // If the variable names a wrong folder, an installation would not help.
+    let named = std::env::var_os("TURNO_PG_BIN").is_some();
+    if named || !(is_root() && answers("apt-get", &["--version"])) {
         return Err(missing("initdb and postgres were not found"));
     }
     println!("PostgreSQL was not found; installing Debian's package");
@@ -34,11 +34,11 @@ pub(crate) fn prepare() -> StepResult {
     }
 }
 
-/// `$TURNO_PG_BIN`, then Debian's newest version, then the search path: the order in which the testkit looks, too.
+/// Returns `$TURNO_PG_BIN`, else Debian's newest version, else the search path. The testkit uses the same order.
 fn find() -> Option<PathBuf> {
-    if let Some(told) = std::env::var_os("TURNO_PG_BIN") {
-        // Whoever names a folder means that one: falling back to another version would hide the mistake.
-        return Some(PathBuf::from(told)).filter(|folder| is_server(folder));
+    if let Some(folder) = std::env::var_os("TURNO_PG_BIN") {
+        // A folder that is named explicitly is never replaced by another version, which would hide the mistake.
+        return Some(PathBuf::from(folder)).filter(|folder| is_server(folder));
     }
     newest(Path::new(DEBIAN)).or_else(|| {
         let path = std::env::var_os("PATH")?;
@@ -60,20 +60,20 @@ fn is_server(folder: &Path) -> bool {
 }
 
 fn missing(what: &str) -> Problem {
-    let told = match std::env::var("TURNO_PG_BIN") {
+    let named = match std::env::var("TURNO_PG_BIN") {
         Ok(folder) => format!(" in TURNO_PG_BIN={folder}"),
         Err(_) => String::new(),
     };
     Problem::Missing {
-        what: format!("a PostgreSQL server ({what}{told})"),
+        what: format!("a PostgreSQL server ({what}{named})"),
         get: "install it (Debian: `apt-get install postgresql`, Fedora: `dnf install postgresql-server`, \
               macOS: `brew install postgresql`) or set TURNO_PG_BIN to the folder of its programs"
             .into(),
     }
 }
 
-/// Debian's package otherwise makes a cluster on port 5432 and starts it. Best effort: a cluster that does
-/// run harms nobody, since the tests never use it. A file that is already there is somebody's decision.
+/// Keeps Debian's package from creating and starting a cluster on port 5432. A failure is ignored, because the tests
+/// never use such a cluster. An existing file is left alone, because an administrator may have written it.
 fn keep_debian_from_starting_a_cluster() {
     let file = Path::new(CLUSTER_CONFIGURATION);
     if file.exists() {

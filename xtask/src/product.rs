@@ -1,6 +1,6 @@
-//! The product as a stranger meets it: built, started with `turno demo`, looked at, stopped.
+//! The product as a new user sees it: built, started with `turno demo`, called, stopped.
 //!
-//! HTTP is spoken by hand over a socket: a check that shares the server's libraries would share their bugs.
+//! HTTP is written by hand over a socket, because a check with the server's libraries would share their bugs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::tools::{Problem, StepResult, cargo};
 
-/// Generous, since a shared CI machine can be slow; a healthy start takes milliseconds.
+/// Generous, because a shared CI machine can be slow. A normal start takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What first contact may cost a reader.
+/// The most lines that the demo may print.
 const MOST_LINES: usize = 8;
 
-/// Builds, starts, asks, stops.
+/// Builds, starts, calls and stops the demo.
 pub(crate) fn run() -> StepResult {
     build("turno")?;
     let mut demo = Demo::start()?;
@@ -34,7 +34,7 @@ pub(crate) fn run() -> StepResult {
     expect(lines <= MOST_LINES, &format!("it prints at most {MOST_LINES} lines (it was: {lines})"))
 }
 
-/// The running program. Whatever happens, it does not outlive the check.
+/// The running program. Dropping it ends the process.
 struct Demo {
     child: Child,
     output: Receiver<String>,
@@ -51,7 +51,7 @@ impl Demo {
             .map_err(|error| Problem::failed(format!("failed to start {}: {error}", program.display())))?;
         let (sender, output) = mpsc::channel();
         if let Some(stdout) = child.stdout.take() {
-            // Its own thread, because a pipe cannot be read with a time limit.
+            // On its own thread, because a pipe cannot be read with a time limit.
             std::thread::spawn(move || {
                 for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                     if sender.send(line).is_err() {
@@ -63,7 +63,7 @@ impl Demo {
         Ok(Self { child, output, lines: 0 })
     }
 
-    /// Waits for the line that says where it listens.
+    /// Waits for the line with the address.
     fn listening(&mut self) -> Result<SocketAddr, Problem> {
         loop {
             match self.next_line() {
@@ -92,9 +92,9 @@ impl Demo {
         Ok(line)
     }
 
-    /// Sends SIGTERM and waits until its output ends, which is when it has ended.
+    /// Sends SIGTERM and waits for the end of the output, which is the end of the process.
     fn stop(mut self) -> Result<(ExitStatus, usize), Problem> {
-        // Through the shell, whose `kill` is built in: small containers have no such program.
+        // Through the shell, whose `kill` is built in, because small containers lack the program.
         let kill = format!("kill -TERM {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         expect(sent.is_ok_and(|status| status.success()), "SIGTERM can be sent")?;
@@ -116,19 +116,19 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // Both fail harmlessly if it has already ended.
+        // Both fail harmlessly if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Builds a program. As a part of the workspace and as the tests were built: on its own, or for release, it would have
-/// other features, and everything would be built again for it.
+/// Builds a program with the same workspace selection and profile as the tests. Another selection would have other
+/// features and build everything again.
 pub(crate) fn build(name: &str) -> StepResult {
     cargo(&["build", "--locked", "--workspace", "--bin", name])
 }
 
-/// What was built lies beside the folder this program was started from, wherever the target folder is.
+/// Returns the path of a built program: beside the folder of this program, wherever the target folder is.
 pub(crate) fn built(name: &str) -> Result<PathBuf, Problem> {
     let this = std::env::current_exe()
         .map_err(|error| Problem::failed(format!("failed to find the target folder: {error}")))?;
@@ -138,7 +138,7 @@ pub(crate) fn built(name: &str) -> Result<PathBuf, Problem> {
         .ok_or_else(|| Problem::failed("failed to find the target folder"))
 }
 
-/// One GET; the answer must be 200. Returns head and body as they came.
+/// Sends a GET, requires status 200, and returns head and body.
 fn get(address: SocketAddr, path: &str) -> Result<String, Problem> {
     let answer = exchange(address, path).map_err(|error| Problem::failed(format!("failed to GET {path}: {error}")))?;
     let first = answer.lines().next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The steps of `cargo xtask test`, and the summary at the end.
 //!
-//! Every step runs, also after one has failed: a red run should show everything that is red. A step that
-//! cannot run counts as failed, because a check that was skipped quietly proves nothing.
+//! Every step runs, also after one has failed, so that a red run shows every failure. A step that cannot run counts as
+//! failed, because a silently skipped check proves nothing.
 
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::tools::{Problem, StepResult, cargo, stopwatch};
 use crate::{api, browser, docs, postgres, product, tidy, tools};
 
-/// One step. Adding one is adding a line to [`STEPS`].
+/// One step. To add one, add a line to [`STEPS`].
 struct Step {
     name: &'static str,
     about: &'static str,
@@ -52,8 +52,7 @@ fn tests() -> StepResult {
     }
 }
 
-/// As many operations as the promises were weighed with, unless the machine is so slow that time runs out first;
-/// the program says how many it were.
+/// Runs ten million operations, or fewer if a slow machine runs out of time. The program prints how many ran.
 fn simulator() -> StepResult {
     let limits = ["--operations", "10000000", "--seconds", "120"];
     product::build("simulate")?;
@@ -65,7 +64,7 @@ fn simulator() -> StepResult {
     }
 }
 
-/// Runs all steps, or those named in `only` (separated by commas).
+/// Runs all steps, or the steps in `only` (separated by commas).
 pub(crate) fn run(only: Option<&str>) -> ExitCode {
     let chosen = match choose(only) {
         Ok(chosen) => chosen,
@@ -98,7 +97,7 @@ pub(crate) fn run(only: Option<&str>) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Shows the steps.
+/// Prints the steps.
 pub(crate) fn list() -> ExitCode {
     for step in STEPS {
         println!("{:<14} {}", step.name, step.about);
@@ -106,7 +105,7 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The wanted steps in the order of the list, or the first name that is not one.
+/// Returns the requested steps in the order of the list, or the first unknown name.
 fn choose(only: Option<&str>) -> Result<Vec<&'static Step>, String> {
     let Some(only) = only else {
         return Ok(STEPS.iter().collect());

@@ -1,4 +1,4 @@
-//! Running other programs, measuring how long a step takes, and saying what went wrong.
+//! Runs other programs, measures the duration of a step, and describes failures.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a step ends with.
+/// The result of a step.
 pub(crate) type StepResult = Result<(), Problem>;
 
-/// Why a step is red.
+/// Why a step failed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Problem {
-    /// It ran and found something wrong.
+    /// The step ran and found a problem.
     Failed(String),
-    /// It could not run: what is missing, and how to get it.
+    /// The step could not run: what is missing, and how to get it.
     Missing { what: String, get: String },
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The repository's root. Cargo says where this package lies; without cargo, look upwards from here.
+/// Returns the repository's root. Cargo sets the folder of this package; without cargo, searches upwards from here.
 pub(crate) fn root() -> PathBuf {
     if let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR")
         && let Some(root) = PathBuf::from(package).parent()
@@ -47,7 +47,7 @@ pub(crate) fn root() -> PathBuf {
     found.map_or_else(|| here.clone(), PathBuf::from)
 }
 
-/// Runs cargo at the root; its output streams through.
+/// Runs cargo at the root and streams its output.
 pub(crate) fn cargo(arguments: &[&str]) -> StepResult {
     cargo_with(arguments, &[])
 }
@@ -55,13 +55,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> StepResult {
 /// Runs cargo with extra environment variables.
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> StepResult {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let shown = format!("cargo {}", arguments.join(" "));
-    println!("$ {shown}");
+    let command_line = format!("cargo {}", arguments.join(" "));
+    println!("$ {command_line}");
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root()).envs(environment.iter().copied());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Problem::failed(format!("`{shown}` ended with {status}"))),
+        Ok(status) => Err(Problem::failed(format!("`{command_line}` ended with {status}"))),
         Err(error) => Err(Problem::Missing {
             what: format!("cargo ({error})"),
             get: "install Rust with rustup, including the components rustfmt and clippy".into(),
@@ -69,42 +69,42 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> St
     }
 }
 
-/// Whether a program can be started and succeeds, without showing its output.
+/// Returns whether a program can be started and succeeds. Hides its output.
 pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether we may install what is missing.
+/// Returns whether missing packages can be installed.
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Runs apt-get without questions; says what went wrong.
+/// Runs apt-get without questions.
 pub(crate) fn apt(arguments: &[&str]) -> Result<(), String> {
-    let shown = format!("apt-get {}", arguments.join(" "));
-    println!("$ {shown}");
+    let command_line = format!("apt-get {}", arguments.join(" "));
+    println!("$ {command_line}");
     let mut command = Command::new("apt-get");
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    // A configuration file that is already there must not make dpkg ask a question that nobody answers.
+    // With an existing configuration file, dpkg would otherwise ask a question and wait forever.
     command.env("UCF_FORCE_CONFFOLD", "1").stdin(Stdio::null());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{shown}` ended with {status}")),
-        Err(error) => Err(format!("`{shown}` could not be started: {error}")),
+        Ok(status) => Err(format!("`{command_line}` ended with {status}")),
+        Err(error) => Err(format!("`{command_line}` could not be started: {error}")),
     }
 }
 
-/// A program of one of these names on the search path, by the order of the names.
+/// Returns the first program of these names on the search path.
 pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|program| program.is_file()))
 }
 
-/// Starts measuring; the returned function says how much time has passed.
+/// Starts a stopwatch. The returned function tells the time since the start.
 #[expect(clippy::disallowed_methods, reason = "shows a developer how long a step took; nothing is decided by it")]
 pub(crate) fn stopwatch() -> impl Fn() -> Duration {
     let start = Instant::now();
