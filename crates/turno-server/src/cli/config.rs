@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: ConfigArgs, global: &GlobalArgs) -> Result<(), Fail
     let settings = global.settings(arguments.flags)?;
     let rows = settings.explain();
     if arguments.format.json {
-        let text = serde_json::to_string(rows).expect("texts and nothing else become JSON");
+        let text = serde_json::to_string(rows).expect("strings always serialize to JSON");
         say(&[text]);
     } else {
         say(&[origin::columns(rows).trim_end()]);

@@ -113,7 +113,7 @@ fn the_reference_page_matches_the_command_line() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let page = page();
     if std::env::var_os("TURNO_UPDATE_DOCS").is_some() {
-        std::fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the folder can be made");
+        std::fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the folder can be created");
         std::fs::write(&path, &page).expect("the page can be written");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();

@@ -78,7 +78,7 @@ struct Create {
 /// Parses a permission. A wrong one is answered with the list of permissions.
 fn permission() -> impl TypedValueParser<Value = Permission> {
     PossibleValuesParser::new(Permission::ALL.map(Permission::as_str))
-        .map(|name| name.parse().expect("only names of permissions are let through"))
+        .map(|name| name.parse().expect("the parser accepts names of permissions only"))
 }
 
 pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(), Failure> {

@@ -114,7 +114,7 @@ struct PasswordArgs {
 /// Parses a role. A wrong one is answered with the list of roles.
 fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(["viewer", "editor", "admin"])
-        .map(|name| name.parse().expect("only names of roles are let through"))
+        .map(|name| name.parse().expect("the parser accepts names of roles only"))
 }
 
 /// Parses a user id.

@@ -195,7 +195,7 @@ mod tests {
         let push = |timeout: i64| fields(serde_json::json!({"url": "http://a/", "timeout_ms": timeout}));
         assert!(push(15_000).push(&Policy::of(Kind::Lane)).is_ok());
         assert_eq!(push(15_001).push(&Policy::of(Kind::Lane)).unwrap_err().field, "push.timeout_ms");
-        assert!(push(15_001).push(&Policy::of(Kind::Inbox)).is_ok(), "heartbeats stretch it");
+        assert!(push(15_001).push(&Policy::of(Kind::Inbox)).is_ok(), "an inbox has no maximum hold");
     }
 
     #[test]

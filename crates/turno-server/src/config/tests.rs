@@ -39,7 +39,7 @@ fn without_anything_the_defaults_are_in_force() {
     assert_eq!((settings.environment, settings.migrate), (Environment::Development, true));
     assert_eq!(settings.log, Log { format: LogFormat::Auto, level: "info".to_owned() });
     assert_eq!((settings.cors_origins.len(), settings.metrics_listen.as_ref()), (0, None));
-    assert_eq!(settings.limits, Limits::default(), "the defaults of the keys are those of a server without any");
+    assert_eq!(settings.limits, Limits::default(), "the keys have the defaults of an unconfigured server");
     assert_eq!(settings.keep_history, Span::from_secs(90 * 86_400));
     assert!(settings.explain().iter().all(|row| row.origin == Origin::Default));
 }

@@ -21,7 +21,7 @@ pub(super) struct Child {
 impl Child {
     /// Starts the command, with resource and fence in its environment.
     pub(super) fn start(words: &[String], held: &Held) -> Result<Child, Failure> {
-        let (program, arguments) = words.split_first().expect("clap asks for one word at least");
+        let (program, arguments) = words.split_first().expect("clap requires at least one word");
         let mut command = Command::new(program);
         command.args(arguments).env("TURNO_FENCE", held.fence().to_string()).env("TURNO_RESOURCE", held.resource());
         // If this process fails, the command must not run on without a watched lease.

@@ -59,6 +59,6 @@ mod tests {
             only.note("a", Failure::failed("there is no table t", "create it"))["problem"],
             "there is no table t"
         );
-        assert_eq!(only.end().unwrap_err().cause, "there is no table t", "by itself it is not counted");
+        assert_eq!(only.end().unwrap_err().cause, "there is no table t", "a single source fails with its own cause");
     }
 }

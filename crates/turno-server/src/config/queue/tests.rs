@@ -40,7 +40,7 @@ fn every_field_reaches_the_policy() {
     };
     assert_eq!(settings.policy, policy);
     assert_eq!(settings.push.unwrap().shown(), "PATCH http://a/{key} (1000 ms, signed with S)");
-    assert_eq!(serde_json::to_value(fields(all.clone())).unwrap(), all, "nothing is lost on the way back");
+    assert_eq!(serde_json::to_value(fields(all.clone())).unwrap(), all, "the fields survive a round trip");
     let known: std::collections::BTreeSet<&str> = FIELDS.iter().map(|field| field.name).collect();
     let sent: std::collections::BTreeSet<&str> = all.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(known, sent, "the file and the API know the same fields");
@@ -59,9 +59,9 @@ fn a_longer_lock_raises_the_default_maximum() {
 fn a_maximum_wait_below_the_window_is_accepted() {
     let policy = |json| fields(json).policy().unwrap();
     let cut = policy(json!({"kind": "lane", "window_ms": 60_000, "max_wait_ms": 500}));
-    assert_eq!((cut.window, cut.max_wait), (Span(60_000), Span(500)), "the longest wait is there to cut windows");
+    assert_eq!((cut.window, cut.max_wait), (Span(60_000), Span(500)), "the maximum wait may be below the window");
     let long = policy(json!({"kind": "lane", "window_ms": 60_000}));
-    assert_eq!(long.max_wait, Span(30_000), "also the default one");
+    assert_eq!(long.max_wait, Span(30_000), "the default maximum wait applies, too");
 }
 
 #[test]

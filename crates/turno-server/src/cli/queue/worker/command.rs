@@ -56,7 +56,7 @@ impl Ended {
 impl Command {
     /// Starts the command with the delivery on its stdin.
     pub(super) fn start(words: &[String], queue: &str, taken: &Delivery) -> Result<Command, Failure> {
-        let (program, arguments) = words.split_first().expect("clap asks for one word at least");
+        let (program, arguments) = words.split_first().expect("clap requires at least one word");
         let mut command = tokio::process::Command::new(program);
         command
             .args(arguments)
@@ -156,7 +156,7 @@ const NOT_EXECUTABLE: &str = "make it executable (chmod +x)";
 #[cfg(unix)]
 pub(super) fn check_exists(words: &[String]) -> Result<(), Failure> {
     use std::os::unix::fs::PermissionsExt;
-    let program = words.first().expect("clap asks for one word at least");
+    let program = words.first().expect("clap requires at least one word");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places: Vec<std::path::PathBuf> = match program.contains('/') {
         true => vec![program.into()],

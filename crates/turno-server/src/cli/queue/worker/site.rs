@@ -319,6 +319,6 @@ mod tests {
         assert_eq!((taken.json.as_str(), taken.fence, taken.key.as_deref()), (delivery, 7, None));
         assert!(taken.left() > Duration::from_secs(50) && taken.beat_in() <= Duration::from_secs(20));
         assert!(first(r#"{"deliveries":[]}"#).is_none());
-        assert!(first("nonsense").expect("something").is_none());
+        assert!(first("nonsense").expect("an unreadable answer is reported").is_none());
     }
 }
