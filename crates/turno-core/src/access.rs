@@ -7,7 +7,7 @@
 //! - A *console session* is the token of a person who has signed in.
 //!
 //! The engine looks a token up once and keeps the result as a [`Principal`]. The [`Epoch`] is a stored number that
-//! grows when roles, tokens or locked accounts change. Every command compares it with the epoch of its principal. If
+//! grows when roles, tokens or disabled accounts change. Every command compares it with the epoch of its principal. If
 //! they differ, the engine looks the token up again.
 //!
 //! [`change()`] decides the changes of access. This module neither hashes passwords nor reads secrets from requests:

@@ -109,7 +109,7 @@ impl Draft {
     }
 }
 
-/// A BLAKE3 hash.
+/// A hash of 32 bytes: of an audit entry, of a payload, or of the secret of a token or link.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Hash(pub [u8; 32]);
 

@@ -11,7 +11,7 @@
 //! - a refusal: a "no" with its reason. A refusal is an answer, not an error.
 //!
 //! This crate has no I/O, no clock, no randomness and no `async`, so that the engine, the simulator and the tests all
-//! run the same functions. It never decides in SQL, so that SQLite and PostgreSQL follow the same rules.
+//! run the same functions. Both stores call them, so SQLite and PostgreSQL follow the same rules.
 
 pub mod access;
 pub mod audit;

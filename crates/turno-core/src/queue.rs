@@ -93,8 +93,8 @@ pub struct Item {
     pub queue: QueueId,
     /// The lane. `None` in an inbox.
     pub lane: Option<Lane>,
-    /// When the item was enqueued, by a caller or in an application's transaction. Used for the item's age and window,
-    /// never for the order.
+    /// When the item was enqueued, by a caller or in an application's transaction. It counts for the item's age and
+    /// window, never for the order.
     pub enqueued_at: Time,
     /// The end of the item's delay or back-off. The item is not handed out before.
     pub not_before: Time,

@@ -19,7 +19,7 @@ mod refused;
 mod siper;
 
 pub use compare::{Difference, Kept};
-pub use quote::{BadIdent, IDENT_MAX, dollar_quote, fitting, quote_ident, quote_literal};
+pub use quote::{BadIdent, IDENT_MAX, dollar_quote, fit_ident, quote_ident, quote_literal};
 pub use refused::SourceRefused;
 
 use crate::id::QueueName;
@@ -145,17 +145,17 @@ pub struct Source {
 impl Source {
     /// Returns the name of the trigger's function in the engine's schema.
     pub fn function(&self) -> String {
-        fitting("sync_", &self.name, "")
+        fit_ident("sync_", &self.name, "")
     }
 
     /// Returns the name of the trigger for TRUNCATE. The trigger for rows cannot handle TRUNCATE.
     pub fn truncate_trigger(&self) -> String {
-        fitting("", &self.trigger, "_truncate")
+        fit_ident("", &self.trigger, "_truncate")
     }
 
     /// Returns the name of the index that allows one current row per key.
     pub fn index(&self) -> String {
-        fitting("turno_", &self.name, "_one_current")
+        fit_ident("turno_", &self.name, "_one_current")
     }
 
     /// Returns all columns that must exist, each once.

@@ -9,8 +9,8 @@
 //! sets the status and releases the lease ([`Action::Close`]). A line that was applied is never applied again. A line
 //! that fails does not stop the others.
 //!
-//! This module does not check permissions (the engine has done that before), and does not know the effects of an
-//! application's own lines.
+//! This module does not check permissions (the engine has done that before), and does not know
+//! an application's own effects.
 
 mod decide;
 mod line;

@@ -24,14 +24,14 @@ pub const JSON_CUT: &str = "\"…\"";
 /// Returns whether arrays and objects in this JSON are nested at most `depth` levels deep.
 pub fn json_is_within(json: &str, depth: usize) -> bool {
     // Each level needs at least one bracket, so a shorter text cannot be nested deeper.
-    json.len() <= depth || !Levels::of(json).any(|(_, level)| level > depth)
+    json.len() <= depth || !Levels::new(json).any(|(_, level)| level > depth)
 }
 
 /// Returns the JSON with at most `depth` levels, so that parsers with a nesting limit can read it. Replaces each deeper
 /// part by [`JSON_CUT`].
 pub fn json_cut(json: &str, depth: usize) -> String {
     let (mut kept, mut from, mut inside) = (String::with_capacity(json.len().min(1 << 16)), 0, false);
-    for (at, level) in Levels::of(json) {
+    for (at, level) in Levels::new(json) {
         if level > depth && !inside {
             kept.push_str(&json[from..at]);
             kept.push_str(JSON_CUT);
@@ -53,7 +53,7 @@ struct Levels<'a> {
 }
 
 impl Levels<'_> {
-    fn of(json: &str) -> Levels<'_> {
+    fn new(json: &str) -> Levels<'_> {
         Levels { bytes: json.as_bytes().iter().enumerate(), level: 0, in_text: false }
     }
 }

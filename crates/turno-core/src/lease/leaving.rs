@@ -17,7 +17,7 @@ impl Bench {
         let state = State::unseen(Resource::new("task:7").expect("valid"));
         let mut bench = Bench { state, now: Time(1_000), fence: Fence(0) };
         bench.ask("ana", Action::Claim { ttl: None, wait: false }).answer.expect("free");
-        bench.fence = bench.state.grant.as_ref().expect("hers").fence;
+        bench.fence = bench.state.grant.as_ref().expect("Ana holds it").fence;
         bench
     }
 
@@ -57,7 +57,7 @@ fn leave_keeps_the_lease_for_the_grace_period_and_then_releases_it() {
     assert!(matches!(bench.claim("luis"), Err(Refused::HeldBy { .. })));
     bench.pass(Span(1));
     assert_eq!(bench.claim("luis"), Ok(Outcome::Claimed { renewed: false }));
-    let ended = bench.state.ended.clone().expect("hers");
+    let ended = bench.state.ended.clone().expect("ended");
     assert_eq!((ended.reason, ended.cause, ended.at), (Reason::Released, Cause::Released, bench.now));
 }
 
@@ -104,7 +104,7 @@ fn leave_never_extends_and_zero_grace_ends_only_a_leaving_ownership() {
 #[test]
 fn waiting_holder_is_offered_the_lease_after_the_grace_period() {
     let mut bench = Bench::held_by_ana();
-    bench.ask("luis", Action::JoinLine).answer.expect("stands");
+    bench.ask("luis", Action::JoinLine).answer.expect("in line");
     bench.leave(1);
     assert!(bench.state.offer.is_none());
     bench.pass(GRACE);
@@ -119,7 +119,7 @@ fn holder_declines_every_open_request_once() {
     let fence = bench.fence;
     assert_eq!(bench.ask("ana", decline(fence)).answer, Ok(Outcome::Asked { told: false }), "there is no request");
     for user in ["luis", "eva"] {
-        bench.ask(user, Action::RequestRelease { message: None }).answer.expect("told");
+        bench.ask(user, Action::RequestRelease { message: None }).answer.expect("requested");
     }
     for (user, fence) in [("luis", fence), ("ana", Fence(fence.0 - 1))] {
         assert!(matches!(bench.ask(user, decline(fence)).answer, Err(Refused::Lost { .. })), "{user}");
@@ -131,7 +131,7 @@ fn holder_declines_every_open_request_once() {
     assert!(bench.state.requests.iter().all(|request| request.declined == declined), "{:?}", bench.state.requests);
     assert!(!bench.ask("ana", decline(fence)).changed, "all requests are already declined");
     // A repeated request is open again.
-    bench.ask("luis", Action::RequestRelease { message: None }).answer.expect("told");
+    bench.ask("luis", Action::RequestRelease { message: None }).answer.expect("requested");
     let open = bench.state.requests.iter().filter(|request| request.declined.is_none()).count();
     assert_eq!(open, 1);
 }

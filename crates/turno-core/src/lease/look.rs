@@ -136,16 +136,16 @@ mod tests {
     fn release_keeps_the_look_and_the_next_claim_only_moves_it_earlier() {
         let mut bench = Bench::held_by_ana();
         let release = Action::Release { fence: bench.fence(), claim: None };
-        bench.ask("ana", release).answer.expect("hers");
+        bench.ask("ana", release).answer.expect("Ana holds it");
         assert_eq!(bench.state.look_at, Some(START + Span(30_000)));
         bench.ask("luis", Action::Claim { ttl: Some(Span::from_secs(60)), wait: false }).answer.expect("free");
         assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "a look before the expiry is harmless");
         let release = Action::Release { fence: bench.fence(), claim: None };
-        bench.ask("luis", release).answer.expect("his");
+        bench.ask("luis", release).answer.expect("Luis holds it");
         bench.ask("eva", Action::Claim { ttl: Some(Span::from_secs(10)), wait: false }).answer.expect("free");
         assert_eq!(bench.state.look_at, Some(START + Span(10_000)), "a look after the expiry is not");
         let release = Action::Release { fence: bench.fence(), claim: None };
-        bench.ask("eva", release).answer.expect("hers");
+        bench.ask("eva", release).answer.expect("Eva holds it");
         bench.pass(10_000);
         assert_eq!((bench.look(), bench.state.look_at), (vec![], None));
     }
@@ -182,7 +182,7 @@ mod tests {
         let mut bench = Bench::held_by_ana();
         let grace = Span::from_secs(5);
         let leave = Action::Leave { fence: bench.fence(), claim: None, grace };
-        bench.ask("ana", leave).answer.expect("hers");
+        bench.ask("ana", leave).answer.expect("Ana holds it");
         assert_eq!(bench.state.look_at, Some(START + grace));
         bench.pass(5_000);
         assert_eq!(bench.look(), [("lease.released".to_owned(), None)]);

@@ -143,7 +143,7 @@ mod tests {
         bench.now = bench.now + Span::from_secs(30);
         assert_eq!(bench.describe_loss(&ana, fence), "expired no_heartbeat - -");
         let fence = bench.claim(&ana);
-        bench.ask(&ana, Action::Release { fence, claim: None }).expect("hers");
+        bench.ask(&ana, Action::Release { fence, claim: None }).expect("Ana holds it");
         assert_eq!(bench.describe_loss(&ana, fence), "released released - -");
         let fence = bench.claim(&ana);
         bench.ask(&eva, Action::ForceRelease { reason: "lunch".to_owned(), fence: None }).expect("may");
@@ -178,7 +178,7 @@ mod tests {
         let ana = holder("ana");
         let mut bench = Bench::new();
         let fence = bench.claim(&ana);
-        let Ok(Outcome::Beat(idle)) = bench.beat(&ana, fence, 20) else { panic!("hers") };
+        let Ok(Outcome::Beat(idle)) = bench.beat(&ana, fence, 20) else { panic!("Ana holds it") };
         assert_eq!((idle.renewed(), idle.reason()), (false, Some("idle")));
         bench.now = bench.now + Span::from_secs(30);
         assert_eq!(bench.describe_loss(&ana, fence), "expired idle - -");

@@ -169,7 +169,7 @@ impl EnqueueBuilder {
     fn absorb(&mut self, call: &Enqueue, new: &NewItem) {
         if new.id_given {
             let (queue, id, at) = (call.queue, new.id.clone(), self.now);
-            let digest = Digest::of(new.key.as_ref(), &new.payload);
+            let digest = Digest::compute(new.key.as_ref(), &new.payload);
             self.known.insert((queue, id.clone()), Known::Absorbed { digest, at });
             self.changes.absorbed.push(Absorbed { queue, id, digest, at });
         }

@@ -55,9 +55,9 @@ impl Known {
             Known::Item { key, .. } if *key != new.key => true,
             Known::Item { payload, .. } if *payload == new.payload => false,
             Known::Item { key, payload, .. } => {
-                Digest::of(key.as_ref(), payload) != Digest::of(new.key.as_ref(), &new.payload)
+                Digest::compute(key.as_ref(), payload) != Digest::compute(new.key.as_ref(), &new.payload)
             }
-            Known::Absorbed { digest, .. } => *digest != Digest::of(new.key.as_ref(), &new.payload),
+            Known::Absorbed { digest, .. } => *digest != Digest::compute(new.key.as_ref(), &new.payload),
         }
     }
 }
@@ -69,7 +69,7 @@ pub struct Digest(pub i64);
 
 impl Digest {
     /// Computes the digest of a key and a JSON text.
-    pub fn of(key: Option<&Key>, payload: &str) -> Digest {
+    pub fn compute(key: Option<&Key>, payload: &str) -> Digest {
         let mut hasher = Hasher::new();
         hasher.update(&[u8::from(key.is_some())]);
         hash_text(&mut hasher, key.map_or("", Key::as_str));
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn same(a: &str, b: &str) -> bool {
-        Digest::of(None, a) == Digest::of(None, b)
+        Digest::compute(None, a) == Digest::compute(None, b)
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
             assert!(!same(a, b), "{a} and {b}");
         }
         let ana = Key::new("ana").ok();
-        assert_ne!(Digest::of(ana.as_ref(), "1"), Digest::of(None, "1"));
+        assert_ne!(Digest::compute(ana.as_ref(), "1"), Digest::compute(None, "1"));
     }
 
     #[test]

@@ -411,7 +411,7 @@ impl Settlement<'_> {
         SettleOutcome::Exhausted
     }
 
-    /// Records a delivery that does not count as an attempt. Must be called before `put_back`.
+    /// Records a delivery that does not count as an attempt.
     fn record_uncounted(&mut self, item: &Item, how: Last, error: Option<&str>) {
         self.changes.came_back.push(CameBack {
             seq: item.seq,
@@ -424,7 +424,7 @@ impl Settlement<'_> {
         });
     }
 
-    /// Records an error. Must be called before `put_back`.
+    /// Records an error under an attempt.
     fn record_error(&mut self, item: &Item, attempt: u32, error: String, retry_at: Option<Time>, expired: bool) {
         self.changes.errors.push(AttemptError {
             seq: item.seq,

@@ -69,7 +69,7 @@ pub fn dollar_quote(body: &str) -> String {
 
 /// Joins the parts to a name of at most [`IDENT_MAX`] bytes. A longer `name` is cut and gets a hash, so that different
 /// names stay different.
-pub fn fitting(before: &str, name: &str, behind: &str) -> String {
+pub fn fit_ident(before: &str, name: &str, behind: &str) -> String {
     let whole = format!("{before}{name}{behind}");
     if whole.len() <= IDENT_MAX {
         return whole;
@@ -173,7 +173,7 @@ mod tests {
 
         #[test]
         fn generated_name_always_fits(name in "\\PC{1,200}") {
-            let made = fitting("turno_", &name, "_one_current");
+            let made = fit_ident("turno_", &name, "_one_current");
             prop_assert!(made.len() <= IDENT_MAX && made.starts_with("turno_") && made.ends_with("_one_current"));
         }
     }

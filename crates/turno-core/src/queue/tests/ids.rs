@@ -55,7 +55,7 @@ fn duplicate_differs_if_its_key_or_json_value_differs() {
 fn id_is_outlived_one_millisecond_after_its_retention() {
     let policy = strict();
     let item = |over_at| Known::Item { seq: Seq(1), key: None, payload: "1".into(), over_at };
-    let absorbed = Known::Absorbed { digest: Digest::of(None, "1"), at: START };
+    let absorbed = Known::Absorbed { digest: Digest::compute(None, "1"), at: START };
     let last = START + policy.retention;
     for known in [item(Some(START)), absorbed] {
         assert!(!known.is_outlived(&policy, last) && known.is_outlived(&policy, last + Span(1)));
