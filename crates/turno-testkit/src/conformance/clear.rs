@@ -9,7 +9,7 @@ use turno::{Error, LaneLocks, NewPerson, NewToken, Role, Turno};
 
 super::cases![
     clearing_cancels_waiting_items_and_makes_live_fences_stale,
-    clearing_leaves_other_kinds_and_exhausted_items_alone,
+    clearing_keeps_other_kinds_and_exhausted_items,
     a_lane_longer_than_one_transaction_is_cleared_completely,
     clearing_during_claims_neither_loses_nor_repeats_an_item,
     clearing_without_the_manage_permission_is_denied,
@@ -60,7 +60,7 @@ async fn clearing_cancels_waiting_items_and_makes_live_fences_stale(world: World
     assert_eq!(entries(&world.turno).await.len(), 2, "clearing nothing adds no entry");
 }
 
-async fn clearing_leaves_other_kinds_and_exhausted_items_alone(world: World) {
+async fn clearing_keeps_other_kinds_and_exhausted_items(world: World) {
     let held = world.queue(Policy { on_exhausted: OnExhausted::Hold, ..eager() }).await;
     let inbox = world.turno.put_queue("buzón", Policy::of(Kind::Inbox)).await.unwrap();
     put(&inbox, "ana", &["i"]).await;

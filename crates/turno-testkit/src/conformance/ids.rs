@@ -26,7 +26,7 @@ fn kept_a_day(kind: Kind) -> Policy {
     Policy { retention: Span(DAY), ..Policy::of(kind) }
 }
 
-async fn say(queue: &QueueHandle, key: &str, id: &str, payload: &str) -> Accepted {
+async fn enqueue(queue: &QueueHandle, key: &str, id: &str, payload: &str) -> Accepted {
     let draft = Draft { payload: payload.into(), ..draft(key, id) };
     queue.enqueue(vec![draft]).await.expect("accepted").remove(0).1
 }
@@ -42,21 +42,21 @@ fn into(id: &str) -> Accepted {
 
 async fn a_late_repeat_of_an_absorbed_change_does_not_restore_an_old_state(mut world: World) {
     let queue = world.queue(kept_a_day(Kind::Sync)).await;
-    assert_eq!(say(&queue, "idper-9", "a", r#"{"v":1}"#).await, Accepted::Queued);
-    assert_eq!(say(&queue, "idper-9", "b", r#"{"v":2}"#).await, into("a"));
-    assert_eq!(say(&queue, "idper-9", "c", r#"{"v":3}"#).await, into("a"));
+    assert_eq!(enqueue(&queue, "idper-9", "a", r#"{"v":1}"#).await, Accepted::Queued);
+    assert_eq!(enqueue(&queue, "idper-9", "b", r#"{"v":2}"#).await, into("a"));
+    assert_eq!(enqueue(&queue, "idper-9", "c", r#"{"v":3}"#).await, into("a"));
     // The sender of b lost the answer and sends b again, to another instance.
     let other = world.instance().await.queue(queue_name()).await.unwrap();
-    assert_eq!(say(&other, "idper-9", "b", r#"{"v":2}"#).await, AGAIN);
-    assert_eq!(say(&other, "idper-9", "b", r#"{"v":20}"#).await, MIXED_UP);
-    assert_eq!(say(&other, "idper-8", "b", r#"{"v":2}"#).await, MIXED_UP, "the id belongs to another key");
+    assert_eq!(enqueue(&other, "idper-9", "b", r#"{"v":2}"#).await, AGAIN);
+    assert_eq!(enqueue(&other, "idper-9", "b", r#"{"v":20}"#).await, MIXED_UP);
+    assert_eq!(enqueue(&other, "idper-8", "b", r#"{"v":2}"#).await, MIXED_UP, "the id belongs to another key");
     // The surviving item too: a repeat is compared with the payload accepted under its id, not with the current one.
-    assert_eq!(say(&other, "idper-9", "a", r#"{"v": 1.0}"#).await, AGAIN);
-    assert_eq!(say(&other, "idper-9", "a", r#"{"v":3}"#).await, MIXED_UP);
+    assert_eq!(enqueue(&other, "idper-9", "a", r#"{"v": 1.0}"#).await, AGAIN);
+    assert_eq!(enqueue(&other, "idper-9", "a", r#"{"v":3}"#).await, MIXED_UP);
     let got = take_one(&queue).await;
     assert_eq!(&*got.items[0].payload, r#"{"v":3}"#);
     // The same while the item is in process, after it is processed, and after a restart.
-    assert_eq!(say(&queue, "idper-9", "d", r#"{"v":4}"#).await, into("a"));
+    assert_eq!(enqueue(&queue, "idper-9", "d", r#"{"v":4}"#).await, into("a"));
     world.reopen().await;
     let queue = world.turno.queue(queue_name()).await.unwrap();
     ack(&queue, &got).await;
@@ -64,7 +64,7 @@ async fn a_late_repeat_of_an_absorbed_change_does_not_restore_an_old_state(mut w
     assert_eq!(&*newest.items[0].payload, r#"{"v":4}"#);
     ack(&queue, &newest).await;
     for (id, payload) in [("b", r#"{"v":2}"#), ("c", r#"{"v":3}"#), ("d", r#"{"v":4}"#)] {
-        assert_eq!(say(&queue, "idper-9", id, payload).await, AGAIN, "{id}");
+        assert_eq!(enqueue(&queue, "idper-9", id, payload).await, AGAIN, "{id}");
     }
     assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
     // The same within one call.
@@ -73,19 +73,19 @@ async fn a_late_repeat_of_an_absorbed_change_does_not_restore_an_old_state(mut w
     assert_eq!(answers, [Accepted::Queued, into("1"), AGAIN, AGAIN]);
     let both = [("m1", "1"), ("m2", "2")].map(|(id, payload)| Draft { payload: payload.into(), ..draft("m", id) });
     queue.enqueue(both.to_vec()).await.unwrap();
-    assert_eq!([say(&queue, "m", "m1", "1").await, say(&queue, "m", "m1", "2").await], [AGAIN, MIXED_UP]);
+    assert_eq!([enqueue(&queue, "m", "m1", "1").await, enqueue(&queue, "m", "m1", "2").await], [AGAIN, MIXED_UP]);
     let carried = queue.item(ItemId::new("m1").unwrap()).await.unwrap().unwrap().body.payload;
     assert_eq!(&*carried, "2", "the newest payload is kept");
 }
 
 async fn a_duplicate_differs_if_its_key_or_json_value_differs(world: World) {
     let queue = world.queue(kept_a_day(Kind::Lane)).await;
-    say(&queue, "ana", "1", r#"{"n":1,"s":"ñ","big":9007199254740993}"#).await;
+    enqueue(&queue, "ana", "1", r#"{"n":1,"s":"ñ","big":9007199254740993}"#).await;
     let other_way = r#"{ "s": "\u00f1", "big": 9007199254740993, "n": 1.0 }"#;
-    assert_eq!(say(&queue, "ana", "1", other_way).await, AGAIN, "the same JSON value in another notation");
+    assert_eq!(enqueue(&queue, "ana", "1", other_way).await, AGAIN, "the same JSON value in another notation");
     let other_value = r#"{"n":1,"s":"ñ","big":9007199254740992}"#;
-    assert_eq!(say(&queue, "ana", "1", other_value).await, MIXED_UP);
-    assert_eq!(say(&queue, "eva", "1", other_way).await, MIXED_UP, "the same JSON value under another key");
+    assert_eq!(enqueue(&queue, "ana", "1", other_value).await, MIXED_UP);
+    assert_eq!(enqueue(&queue, "eva", "1", other_way).await, MIXED_UP, "the same JSON value under another key");
 }
 
 async fn an_id_is_accepted_again_after_its_retention_without_a_purge(world: World) {

@@ -9,7 +9,7 @@ use turno::{Got, ItemQuery};
 
 super::cases![
     a_key_is_served_in_order_one_delivery_at_a_time,
-    messages_of_one_window_come_together_also_after_reopening,
+    messages_of_one_window_are_delivered_together_after_reopening,
     a_shortened_window_ends_sooner_but_an_open_one_stays_open,
     typing_keeps_the_window_open,
     typing_extends_the_window_of_a_message_behind_one_in_process,
@@ -60,7 +60,7 @@ async fn a_key_is_served_in_order_one_delivery_at_a_time(world: World) {
     }
 }
 
-async fn messages_of_one_window_come_together_also_after_reopening(mut world: World) {
+async fn messages_of_one_window_are_delivered_together_after_reopening(mut world: World) {
     let queue = world.queue(Policy::of(Kind::Lane)).await;
     put(&queue, "ana", &["hola"]).await;
     world.pass(2_000);

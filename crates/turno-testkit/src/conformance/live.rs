@@ -34,12 +34,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Long enough for an unwanted event to arrive.
 const QUIET: Duration = Duration::from_millis(150);
 
-async fn hear(listener: &mut Subscription) -> Live {
+async fn next_live(listener: &mut Subscription) -> Live {
     tokio::time::timeout(LIMIT, listener.next()).await.expect("an event or a reset arrives in time").unwrap()
 }
 
 async fn event(listener: &mut Subscription) -> (Position, Arc<Event>) {
-    match hear(listener).await {
+    match next_live(listener).await {
         Live::Event { position, event } => (position, event),
         other => panic!("an event was expected: {other:?}"),
     }
@@ -177,7 +177,7 @@ async fn a_purged_or_unknown_position_is_answered_with_a_reset(world: World) {
     for (position, resets) in [(0, true), (9, true), (10, false), (15, false), (16, true), (i64::MAX, true)] {
         let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(position))).await.unwrap();
         if resets {
-            assert_eq!(hear(&mut listener).await, Live::Reset { position: Position(15) }, "{position}");
+            assert_eq!(next_live(&mut listener).await, Live::Reset { position: Position(15) }, "{position}");
         } else {
             assert_eq!(some(&mut listener, 15 - position as usize).await.len(), 15 - position as usize);
         }
@@ -221,7 +221,7 @@ async fn a_slow_listener_whose_events_were_purged_gets_a_reset(world: World) {
     some(&mut quick, EVENTS).await;
     let later = Time(super::world::START.0 + 1);
     assert_eq!(world.turno.store().unwrap().purge_events(later, 500).await, Ok(500));
-    assert_eq!(hear(&mut slow).await, Live::Reset { position: Position(EVENTS as i64) });
+    assert_eq!(next_live(&mut slow).await, Live::Reset { position: Position(EVENTS as i64) });
     claim_all(&world.turno, EVENTS, EVENTS + 1).await;
     assert_eq!(some(&mut slow, 1).await, some(&mut quick, 1).await, "the slow listener goes on with new events");
 }
@@ -240,7 +240,7 @@ async fn an_empty_log_still_knows_its_newest_position(mut world: World) {
     let mut late = world.turno.subscribe(Topics::ALL, Some(Position(4))).await.unwrap();
     claim_all(&world.turno, 5, 6).await;
     assert_eq!(some(&mut listener, 1).await, [(Position(6), "r5".to_owned())], "no position is missing");
-    assert_eq!(hear(&mut late).await, Live::Reset { position: Position(5) });
+    assert_eq!(next_live(&mut late).await, Live::Reset { position: Position(5) });
 }
 
 async fn every_event_of_two_instances_arrives_once_on_both_in_the_same_order(world: World) {
@@ -277,7 +277,7 @@ async fn topics_are_filtered(world: World) {
     assert!(heard.iter().all(|(_, event)| event.topic == Topic::Leases), "{heard:?}");
     // The queue's creation was audited. That event may have got its position after the listener subscribed.
     let failed = loop {
-        if let Live::Event { event, .. } = hear(&mut rest).await
+        if let Live::Event { event, .. } = next_live(&mut rest).await
             && event.topic != Topic::Audit
         {
             break event;
@@ -295,13 +295,13 @@ async fn changes_of_a_queue_are_announced_together(world: World) {
     let mut listener = world.turno.subscribe(Topic::Queues.into(), None).await.unwrap();
     let mut elsewhere = world.turno.subscribe(Topic::Leases.into(), None).await.unwrap();
     put(&queue, "k", &["0"]).await;
-    assert!(is_change(&hear(&mut listener).await), "the first change is announced at once");
+    assert!(is_change(&next_live(&mut listener).await), "the first change is announced at once");
     for n in 1..10 {
         put(&queue, "k", &[&format!("{n}")]).await;
     }
     nothing(&mut listener).await;
     world.pass(250);
-    assert!(is_change(&hear(&mut listener).await), "nine more changes are announced as one");
+    assert!(is_change(&next_live(&mut listener).await), "nine more changes are announced as one");
     world.pass(250);
     nothing(&mut listener).await;
     let got = take_one(&queue).await;

@@ -333,7 +333,7 @@ fn a_line_that_outlives_its_task_is_caught() {
 }
 
 #[test]
-fn a_repeated_finalize_that_is_answered_anew_is_caught() {
+fn answering_a_repeated_finalize_with_a_new_result_is_caught() {
     is_caught("finalize-forgotten", 3_000);
 }
 
@@ -368,7 +368,7 @@ fn a_sequencer_that_scans_from_a_recent_number_is_caught() {
 }
 
 #[test]
-fn a_listener_that_skips_when_it_resumes_is_caught() {
+fn resuming_at_the_newest_event_is_caught() {
     is_caught("resume-skips", 3_000);
 }
 

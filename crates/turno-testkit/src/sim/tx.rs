@@ -90,7 +90,7 @@ pub(crate) struct Tx {
     pub(crate) began: u64,
     pub(crate) calls: Vec<Call>,
     pub(crate) held: Vec<Lock>,
-    work: Contents,
+    contents: Contents,
     phase: Phase,
     now: Option<Time>,
     numbers: Vec<i64>,
@@ -169,7 +169,7 @@ impl Committed {
 
 impl Tx {
     pub(crate) fn new(id: u64, instance: usize, began: u64, calls: Vec<Call>, setup: &Setup) -> Tx {
-        let work = match &calls[0].ask {
+        let contents = match &calls[0].ask {
             Ask::Apply(apply) => Contents::Line(apply.clone()),
             _ => Contents::Group(group(&calls, setup)),
         };
@@ -179,7 +179,7 @@ impl Tx {
             began,
             calls,
             held: Vec::new(),
-            work,
+            contents,
             phase: Phase::Mutexes,
             now: None,
             numbers: Vec::new(),
@@ -202,7 +202,7 @@ impl Tx {
         if !env.has(Bug::MemoryKept) {
             env.memory.meet(env.db.life);
         }
-        if matches!(self.work, Contents::Line(_)) {
+        if matches!(self.contents, Contents::Line(_)) {
             return self.step_line(env);
         }
         match self.phase {
@@ -241,7 +241,7 @@ impl Tx {
     /// Caches the floors of the lanes that were read: the first item, or, in an empty lane, the first number that this
     /// transaction has taken.
     fn learn_fronts(&self, env: &mut Env<'_>) {
-        match (&self.read, &self.work) {
+        match (&self.read, &self.contents) {
             (Read::Enqueue { fronts, rebirth, .. }, _) => {
                 let lowest = self.numbers.first().map(|number| Seq(*number));
                 for (lane, front) in fronts {
@@ -284,7 +284,7 @@ impl Tx {
     }
 
     fn numbers_needed(&self) -> usize {
-        let Contents::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.contents else {
             return 0;
         };
         match group {

@@ -93,7 +93,7 @@ impl Person {
                 }
             }
         };
-        self.say(self.resource, action, scene)
+        self.call(self.resource, action, scene)
     }
 
     /// Makes a call about an ownership that ended long ago or never existed.
@@ -113,7 +113,7 @@ impl Person {
         Next::Call(ask)
     }
 
-    fn say(&mut self, resource: usize, action: Action, scene: &Scene<'_>) -> Next {
+    fn call(&mut self, resource: usize, action: Action, scene: &Scene<'_>) -> Next {
         let ask = self.ask(resource, action, scene);
         self.last = Some(ask.clone());
         Next::Call(ask)

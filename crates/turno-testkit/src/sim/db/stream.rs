@@ -53,7 +53,7 @@ impl Stream {
         EventSpan { oldest: Position(self.purged + 1), newest: Position(self.newest()) }
     }
 
-    pub(crate) fn place(&mut self, placed: Placed) {
+    pub(crate) fn append(&mut self, placed: Placed) {
         self.highest = self.highest.max(placed.number);
         self.log.push_back(placed);
     }

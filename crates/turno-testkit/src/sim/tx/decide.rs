@@ -18,7 +18,7 @@ impl Tx {
         let read = std::mem::replace(&mut self.read, Read::Nothing);
         let mut committed = Committed::nothing(now);
         let replies = &mut committed.answered.replies;
-        let super::Contents::Group(group) = &self.work else {
+        let super::Contents::Group(group) = &self.contents else {
             return Progress::Committed(Box::new(committed));
         };
         let head = self.head.take();

@@ -39,7 +39,7 @@ pub(crate) struct Lined {
 
 impl Tx {
     pub(super) fn step_line(&mut self, env: &mut Env<'_>) -> Progress {
-        let Contents::Line(apply) = &self.work else {
+        let Contents::Line(apply) = &self.contents else {
             unreachable!("only lines have these steps");
         };
         let (apply, mut line) = (apply.clone(), self.line.take().unwrap_or_default());

@@ -17,7 +17,7 @@ use turno_core::task::TaskId;
 impl Tx {
     /// Takes the mutexes before any read. Returns false if the transaction has to wait.
     pub(super) fn take_mutexes(&mut self, env: &mut Env<'_>) -> bool {
-        let Contents::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.contents else {
             return true;
         };
         let locks: Vec<Lock> = match group {
@@ -57,7 +57,7 @@ impl Tx {
         let busy = |(queue, lane, _): &(QueueId, Lane, u32)| {
             *queue == queue_id(SINGLE) && !env.db.lane_front(*queue, *lane, Seq(i64::MIN), 1).is_empty()
         };
-        let Contents::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.contents else {
             return false;
         };
         match group {
@@ -70,7 +70,7 @@ impl Tx {
     /// Locks and reads the rows, and last the head of the audit chain. Returns `None` if the transaction has to wait.
     pub(super) fn read_rows(&mut self, env: &mut Env<'_>) -> Option<Read> {
         let read = self.read_group(env)?;
-        let audits = match &self.work {
+        let audits = match &self.contents {
             Contents::Group(Group::Lease(group)) => group.audits(),
             Contents::Group(Group::Task(group)) => group.audits(),
             Contents::Group(Group::Manage(_)) => true,
@@ -87,7 +87,7 @@ impl Tx {
 
     fn read_group(&mut self, env: &mut Env<'_>) -> Option<Read> {
         let unlocked = self.goes_unlocked(env);
-        let Contents::Group(group) = &self.work else {
+        let Contents::Group(group) = &self.contents else {
             return Some(Read::Nothing);
         };
         let (id, held) = (self.id, &mut self.held);

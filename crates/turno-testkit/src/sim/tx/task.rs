@@ -45,7 +45,7 @@ impl Tx {
 
     /// Returns the event that an instance with the bug announces before its commit.
     pub(super) fn premature_event(&self) -> Option<Arc<Event>> {
-        let (Ask::Lease(command), Contents::Group(_)) = (&self.calls[0].ask, &self.work) else {
+        let (Ask::Lease(command), Contents::Group(_)) = (&self.calls[0].ask, &self.contents) else {
             return None;
         };
         matches!(command.action, lease::Action::Claim { .. }).then(|| {

@@ -88,7 +88,7 @@ impl World<'_> {
             let placed = Placed { position, number, event };
             self.checker.placed(&placed)?;
             self.tally.events += 1;
-            self.db.stream.place(placed);
+            self.db.stream.append(placed);
         }
         self.free(run.id, run.held);
         let span = self.db.stream.span();
