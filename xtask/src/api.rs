@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_one_expression_with_its_braces_meant_literally() {
+    fn left_out_paths_are_one_expression_with_literal_braces() {
         let expression = left_out();
         assert!(expression.starts_with("^(/v1/events|/v1/users/\\{id\\}|") && expression.ends_with(")$"));
     }

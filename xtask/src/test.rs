@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_could_not_run_says_what_is_missing_and_how_to_get_it() {
+    fn a_step_that_could_not_run_names_the_missing_tool_and_how_to_get_it() {
         let missing = Err(Problem::Missing { what: "a tool".into(), get: "install it".into() });
         let line = summary_line("tests", &missing, Duration::ZERO);
         assert_eq!(line, "FAILED    tests          0.0 s  could not run: a tool is missing; install it");

@@ -187,7 +187,7 @@ async fn drain(
                         continue;
                     }
                     if let Some(watch) = &watch {
-                        watch.saw(deliveries);
+                        watch.check(deliveries);
                     }
                     let body = acks(deliveries);
                     let answer = connection.json(200, &ack(&body)).await?;

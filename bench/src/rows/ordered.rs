@@ -94,7 +94,7 @@ impl Watch {
     }
 
     /// Checks deliveries that came over HTTP and are acked right afterwards.
-    pub(super) fn saw(&self, deliveries: &[serde_json::Value]) {
+    pub(super) fn check(&self, deliveries: &[serde_json::Value]) {
         for delivery in deliveries {
             let key = delivery["key"].as_str().and_then(|key| key.strip_prefix("key-")?.parse::<usize>().ok());
             let Some(seen) = key.and_then(|key| self.keys.get(key)) else {

@@ -215,7 +215,7 @@ async fn an_anonymous_visitor_signs_in_and_returns_to_the_page(world: World) {
         let fields = [("user", "rosa"), ("password", "una clave larga"), ("next", foreign)];
         assert_eq!(stranger.post("/sign-in", &fields).await.headers["location"], "/", "{foreign}");
     }
-    // An open page is told by a header and not redirected, because it may contain unsaved input.
+    // An open page gets a header instead of a redirect, because it may contain unsaved input.
     let part = stranger.request(Method::GET, "/queues").header("hx-request", "true").send().await.unwrap();
     assert_eq!(part.status(), 401);
     assert!(!part.headers().contains_key("hx-redirect") && !part.headers().contains_key("location"));
