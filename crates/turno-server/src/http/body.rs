@@ -171,13 +171,13 @@ impl Incoming {
         request: &mut Request,
     ) -> Result<(Bytes, Option<Reserved>), Problem> {
         let declared = self.body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-        let mut held = Held { row, room: 0, caller: None, memory: None };
+        let mut held = BodyMemory { row, capacity: 0, caller: None, memory: None };
         held.grow(app, request, declared.unwrap_or(0), declared).await?;
         let mut gathered = Vec::new();
         let whole = loop {
             let Some(data) = self.next().await? else { break Bytes::from(gathered) };
             let size = gathered.len().saturating_add(data.len());
-            if size > held.room {
+            if size > held.capacity {
                 held.grow(app, request, size, declared).await?;
                 // The wait for memory is not the client's fault, so the deadline starts again.
                 self.deadline = None;
@@ -214,7 +214,7 @@ impl Incoming {
                 None => return Ok(None),
                 Some(Ok(Ok(data))) => {
                     if !self.body.is_end_stream() {
-                        let later = deadline.deadline() + earned(data.len());
+                        let later = deadline.deadline() + extra_time(data.len());
                         deadline.as_mut().reset(later);
                     }
                     return Ok(Some(data));
@@ -251,21 +251,21 @@ impl Incoming {
 }
 
 /// Returns how much time this many bytes add to the deadline.
-fn earned(bytes: usize) -> Duration {
+fn extra_time(bytes: usize) -> Duration {
     Duration::from_micros((bytes as u64).saturating_mul(1_000_000) / BYTES_PER_SECOND)
 }
 
 /// The memory of a body that is being read.
-struct Held<'a> {
+struct BodyMemory<'a> {
     row: &'a Row,
     /// How many bytes fit.
-    room: usize,
+    capacity: usize,
     /// The sender. Known once the body needs memory from a budget.
     caller: Option<CallerId>,
     memory: Option<Reserved>,
 }
 
-impl Held<'_> {
+impl BodyMemory<'_> {
     /// Reserves memory for this many bytes, or for the declared length. A body of unknown length reserves its whole
     /// level, because bodies that wait for each other half-read could deadlock. Checks the caller before the size.
     async fn grow(
@@ -278,7 +278,7 @@ impl Held<'_> {
         let levels = levels(self.row);
         let level = levels.iter().find(|(bound, _)| bytes <= *bound).copied();
         if let Some((bound, Memory::Connection)) = level {
-            self.room = bound;
+            self.capacity = bound;
             return Ok(());
         }
         let caller = match self.caller.take() {
@@ -294,7 +294,7 @@ impl Held<'_> {
             Memory::Connection | Memory::Usual => &app.bodies.usual,
         };
         let memory = budget.reserve(caller.clone(), declared.unwrap_or(bound), app.bodies.time).await?;
-        (self.room, self.caller, self.memory) = (bound, Some(caller), Some(memory));
+        (self.capacity, self.caller, self.memory) = (bound, Some(caller), Some(memory));
         Ok(())
     }
 }

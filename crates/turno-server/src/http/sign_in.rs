@@ -79,11 +79,11 @@ async fn sign_in_page(
     method: Method,
     Query(query): Query<LinkQuery>,
 ) -> Response {
-    let page = Page::sign_in(&app, &headers).leading_to(query.next);
+    let page = Page::sign_in(&app, &headers).with_next(query.next);
     // A HEAD request does not redeem the link, because link scanners send it.
     match query.link.filter(|_| method != Method::HEAD) {
         None => page.render(),
-        Some(link) => by_link(&app, peer, &link).await.unwrap_or_else(|problem| page.with(&problem)),
+        Some(link) => by_link(&app, peer, &link).await.unwrap_or_else(|problem| page.render_problem(&problem)),
     }
 }
 
@@ -121,7 +121,7 @@ async fn sign_in(
     headers: HeaderMap,
     body: Submitted<SignInBody>,
 ) -> Result<Response, Problem> {
-    let way = body.way();
+    let format = body.format();
     let user = body.peek(|body| body.user.clone());
     let next = body.peek(|body| body.next.clone()).flatten();
     let source = peer.as_ref().map(|Extension(Peer(address))| address.ip().to_string());
@@ -134,12 +134,12 @@ async fn sign_in(
     if let Err(problem) = &entered {
         log_failure(problem, user.as_deref(), source.as_deref());
     }
-    match (entered, way) {
-        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::OK, next.as_deref()).await,
-        (Err(problem), form::Way::Form) => {
-            Ok(Page::sign_in(&app, &headers).leading_to(next).filled(user).with(&problem))
+    match (entered, format) {
+        (Ok(secret), format) => format.signed_in(&app, &secret, StatusCode::OK, next.as_deref()).await,
+        (Err(problem), form::Format::Form) => {
+            Ok(Page::sign_in(&app, &headers).with_next(next).with_user(user).render_problem(&problem))
         }
-        (Err(problem), form::Way::Json) => Err(problem),
+        (Err(problem), form::Format::Json) => Err(problem),
     }
 }
 
@@ -212,9 +212,9 @@ async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
         }
         end(&app, secret).await?;
     }
-    let answer = match form::Way::from_headers(&headers) {
-        form::Way::Form => Redirect::to("/sign-in").into_response(),
-        form::Way::Json => StatusCode::NO_CONTENT.into_response(),
+    let answer = match form::Format::from_headers(&headers) {
+        form::Format::Form => Redirect::to("/sign-in").into_response(),
+        form::Format::Json => StatusCode::NO_CONTENT.into_response(),
     };
     Ok(cookie::clear(&app, answer))
 }
@@ -234,16 +234,16 @@ async fn end(app: &App, secret: &str) -> Result<(), Problem> {
     }
 }
 
-impl form::Way {
+impl form::Format {
     /// Builds the answer to a successful sign-in.
-    async fn welcome(
+    async fn signed_in(
         self,
         app: &App,
         secret: &str,
         status: StatusCode,
         next: Option<&str>,
     ) -> Result<Response, Problem> {
-        if self == form::Way::Form {
+        if self == form::Format::Form {
             return Ok(cookie::set(app, secret, Redirect::to(local(next))));
         }
         let caller = Caller(app.trusted().authenticate(secret).await?);

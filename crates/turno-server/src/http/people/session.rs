@@ -62,7 +62,7 @@ struct MadeSession {
 
 /// Creates a short-lived token for a user of an application. Turno does not need to know the user.
 ///
-/// With an `Idempotency-Key`, a repeated call is answered with the id of the created session, without its secret.
+/// With an `Idempotency-Key`, a repeated call gets 409 `already_created` with the id of the session.
 #[utoipa::path(post, path = "/v1/sessions", tag = "access", request_body = NewSessionBody, responses((status = 201, body = MadeSession)))]
 async fn session_mint(
     State(app): State<Shared>,

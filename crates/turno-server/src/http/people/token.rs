@@ -125,7 +125,7 @@ struct MadeToken {
 
 /// Creates a token.
 ///
-/// With an `Idempotency-Key`, a repeated call is answered with the id of the created token, without its secret.
+/// With an `Idempotency-Key`, a repeated call gets 409 `already_created` with the id of the token.
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = NewTokenBody, responses((status = 201, body = MadeToken)))]
 async fn token_create(
     State(app): State<Shared>,

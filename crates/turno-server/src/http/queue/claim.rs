@@ -133,7 +133,7 @@ pub(super) struct Deliveries {
     deliveries: Vec<DeliveryView>,
 }
 
-/// Claims up to `max` deliveries, and waits if none is due.
+/// Claims up to `max` deliveries, and waits up to `wait_ms` if none is due.
 #[utoipa::path(post, path = "/v1/queues/{queue}/claim", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Deliveries)))]
 pub(super) async fn queue_claim(

@@ -9,30 +9,30 @@ use crate::http::problem::{Code, Problem};
 
 /// How the caller wants the answer: in the format of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Format {
     /// A form of a page, answered with a page or a redirect.
     Form,
     /// A program, answered with JSON.
     Json,
 }
 
-impl Way {
-    pub(super) fn from_headers(headers: &HeaderMap) -> Way {
+impl Format {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Format {
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let essence = kind.split(';').next().unwrap_or_default().trim();
-        if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") { Way::Form } else { Way::Json }
+        if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") { Format::Form } else { Format::Json }
     }
 }
 
 /// A body from a form or a program. A parse error is kept, because a form's errors are shown on its page.
 pub(super) struct Submitted<T> {
-    way: Way,
+    format: Format,
     body: Result<T, Problem>,
 }
 
 impl<T> Submitted<T> {
-    pub(super) fn way(&self) -> Way {
-        self.way
+    pub(super) fn format(&self) -> Format {
+        self.format
     }
 
     /// Returns a part of the body for the page, which shows the entered values again.
@@ -49,14 +49,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Submitted<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let way = Way::from_headers(request.headers());
-        let body = match way {
-            Way::Json => Json::from_request(request, state).await.map(|Json(body)| body),
-            Way::Form => match axum::Form::from_request(request, state).await {
+        let format = Format::from_headers(request.headers());
+        let body = match format {
+            Format::Json => Json::from_request(request, state).await.map(|Json(body)| body),
+            Format::Form => match axum::Form::from_request(request, state).await {
                 Ok(axum::Form(body)) => Ok(body),
                 Err(rejection) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
             },
         };
-        Ok(Submitted { way, body })
+        Ok(Submitted { format, body })
     }
 }

@@ -79,19 +79,19 @@ impl Page {
     }
 
     /// Fills in the user that was entered before. Never the password.
-    pub(super) fn filled(mut self, user: Option<String>) -> Page {
+    pub(super) fn with_user(mut self, user: Option<String>) -> Page {
         self.user = user.unwrap_or_default();
         self
     }
 
     /// Sets the link's secret, which the form sends along.
-    pub(super) fn linked(mut self, link: String) -> Page {
+    pub(super) fn with_link(mut self, link: String) -> Page {
         self.link = link;
         self
     }
 
     /// Sets the local path to continue to.
-    pub(super) fn leading_to(mut self, next: Option<String>) -> Page {
+    pub(super) fn with_next(mut self, next: Option<String>) -> Page {
         self.next = next.unwrap_or_default();
         self
     }
@@ -113,7 +113,7 @@ impl Page {
     }
 
     /// Renders the page with the problem's sentence and status.
-    pub(super) fn with(mut self, problem: &Problem) -> Response {
+    pub(super) fn render_problem(mut self, problem: &Problem) -> Response {
         let document = problem.document(&self.app.texts, console::language(&self.headers), None);
         self.error = document["detail"].as_str().unwrap_or_default().to_owned();
         let answer = problem.clone().into_response();

@@ -12,7 +12,7 @@ use turno::{NewPerson, Role};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::form::{Submitted, Way};
+use super::form::{Format, Submitted};
 use super::page::Page;
 use super::{LinkQuery, open};
 use crate::http::app::{App, Shared};
@@ -51,9 +51,9 @@ struct SetupBody {
 async fn setup_page(State(app): State<Shared>, headers: HeaderMap, Query(query): Query<LinkQuery>) -> Response {
     let page = Page::setup(&app, &headers);
     match (query.link, app.trusted().has_admin().await) {
-        (Some(link), Ok(false)) => page.linked(link).render(),
-        (_, Ok(_)) => page.with(&Problem::new(Code::LinkUsed)),
-        (_, Err(error)) => page.with(&error.into()),
+        (Some(link), Ok(false)) => page.with_link(link).render(),
+        (_, Ok(_)) => page.render_problem(&Problem::new(Code::LinkUsed)),
+        (_, Err(error)) => page.render_problem(&error.into()),
     }
 }
 
@@ -69,19 +69,19 @@ async fn setup(
     headers: HeaderMap,
     body: Submitted<SetupBody>,
 ) -> Result<Response, Problem> {
-    let way = body.way();
+    let format = body.format();
     let (user, link) = (body.peek(|body| body.user.clone()), body.peek(|body| body.link.clone()));
     let entered = async {
         caller::not_foreign(&headers)?;
         app.pace.peer(peer)?;
         create_first_admin(&app, body.read()?).await
     };
-    match (entered.await, way) {
-        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::CREATED, None).await,
-        (Err(problem), Way::Form) => {
-            Ok(Page::setup(&app, &headers).linked(link.unwrap_or_default()).filled(user).with(&problem))
+    match (entered.await, format) {
+        (Ok(secret), format) => format.signed_in(&app, &secret, StatusCode::CREATED, None).await,
+        (Err(problem), Format::Form) => {
+            Ok(Page::setup(&app, &headers).with_link(link.unwrap_or_default()).with_user(user).render_problem(&problem))
         }
-        (Err(problem), Way::Json) => Err(problem),
+        (Err(problem), Format::Json) => Err(problem),
     }
 }
 
