@@ -347,9 +347,10 @@ impl Token {
             (Some(_), owner) => {
                 let mut may = self.scope.unwrap_or_default();
                 if self.created_by != crate::audit::Actor::system().user {
-                    let theirs = maker.filter(|maker| !maker.disabled).map(|maker| maker.role.permissions());
-                    let theirs = theirs.filter(|theirs| theirs.has(Permission::SessionsMint));
-                    may = may.and(theirs.ok_or(Denied::Unauthenticated)?);
+                    let maker_permissions = maker.filter(|maker| !maker.disabled).map(|maker| maker.role.permissions());
+                    let maker_permissions =
+                        maker_permissions.filter(|maker_permissions| maker_permissions.has(Permission::SessionsMint));
+                    may = may.and(maker_permissions.ok_or(Denied::Unauthenticated)?);
                 }
                 let name = self.name.clone().or_else(|| owner.map(|owner| owner.name.clone()));
                 (may, name, Some(self.created_by.clone()))
@@ -396,13 +397,13 @@ impl Principal {
         if known.is_some_and(|person| person.disabled) {
             return Err(Denied::Unauthenticated);
         }
-        let theirs = known.map_or(Permissions::OF_A_PAGE, |person| person.role.permissions());
+        let granted = known.map_or(Permissions::OF_A_PAGE, |person| person.role.permissions());
         Ok(Principal {
             name: known.map_or_else(|| user.to_string(), |person| person.name.clone()),
             user,
             via: Some(self.user.clone()),
             machine: false,
-            permissions: theirs.and(self.mintable()),
+            permissions: granted.and(self.mintable()),
             ..self.clone()
         })
     }

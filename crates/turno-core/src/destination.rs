@@ -249,11 +249,11 @@ mod tests {
         Time(seconds * 1_000)
     }
 
-    fn failure(of: i64, seconds: i64) -> Failure {
+    fn failure(key: i64, seconds: i64) -> Failure {
         Failure {
-            of: Lane(of),
+            of: Lane(key),
             handed_at: at(seconds),
-            error: format!("HTTP 503 for {of}"),
+            error: format!("HTTP 503 for {key}"),
             unreached: false,
             round_began: None,
         }
@@ -262,9 +262,9 @@ mod tests {
     /// Returns the state after failures of these keys, one second apart.
     fn after(keys: &[i64]) -> Destination {
         let mut seconds = 0;
-        let fail = |before, of: &i64| {
+        let fail = |before, key: &i64| {
             seconds += 1;
-            Some(Destination::failed(before, &failure(*of, seconds), at(seconds), PROBE))
+            Some(Destination::failed(before, &failure(*key, seconds), at(seconds), PROBE))
         };
         keys.iter().fold(None, fail).expect("at least one key")
     }
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(back.revive_until, Some(at(900)), "later attempts fail for another reason");
         let again = [1, 2, 1]
             .iter()
-            .fold(back, |before, of| Destination::failed(Some(before), &failure(*of, 100), at(100), PROBE));
+            .fold(back, |before, key| Destination::failed(Some(before), &failure(*key, 100), at(100), PROBE));
         let back = again.succeeded(at(900)).expect("a change");
         assert_eq!(back.revive_since, Some(at(1)), "the start of the first outage stays");
         assert!(back.revived(at(1)).expect("done").is_well());
@@ -362,11 +362,11 @@ mod tests {
     }
 
     /// Returns the state after one key used up its attempts, each handed out at one of `times`.
-    fn alone(of: i64, times: &[i64], before: Option<Destination>) -> Destination {
+    fn alone(key: i64, times: &[i64], before: Option<Destination>) -> Destination {
         let began = Some(at(times[0]));
         let fail = |before, (n, seconds): (usize, &i64)| {
             let round_began = began.filter(|_| n + 2 >= times.len());
-            let failure = Failure { round_began, ..failure(of, *seconds) };
+            let failure = Failure { round_began, ..failure(key, *seconds) };
             Some(Destination::failed(before, &failure, at(*seconds + 1), PROBE))
         };
         times.iter().enumerate().fold(before, fail).expect("at least one attempt")

@@ -13,7 +13,7 @@
 //! - **Waiting line.** Holders who want a held resource take a ticket. When the resource becomes free, it is offered to
 //!   the first ticket for a while ([`Offer`]).
 //!
-//! The entry point is [`decide`]. This module does not check permissions (the engine has done that before), and does
+//! The entry point is [`decide()`]. This module does not check permissions (the engine has done that before), and does
 //! not announce events (the engine does that after the commit).
 
 mod command;
@@ -327,7 +327,7 @@ impl State {
         grant.chain(offer).chain(self.line.iter().map(|ticket| ticket.expires_at))
     }
 
-    /// Returns the latest decision time that the state shows. [`decide`] never uses an earlier `now`, so that a clock
+    /// Returns the latest decision time that the state shows. [`decide()`] never uses an earlier `now`, so that a clock
     /// that steps back cannot revive an expired ownership.
     pub(crate) fn decided_at(&self) -> Time {
         let grant = self.grant.as_ref().map(|grant| grant.heartbeat_at.max(grant.worked_at));

@@ -1,7 +1,7 @@
 //! Queues: named streams of items, each of which a worker must process once.
 //!
-//! Every item goes through the same steps. It is accepted ([`enqueue`]), becomes due, is handed out to a worker with a
-//! fence and an expiry ([`hand_out`]), and is settled ([`settle`]): acked, failed or returned. A delivery that is not
+//! Every item goes through the same steps. It is accepted ([`enqueue()`]), becomes due, is handed out to a worker with a
+//! fence and an expiry ([`hand_out`]), and is settled ([`settle()`]): acked, failed or returned. A delivery that is not
 //! settled before its expiry is handed out again.
 //!
 //! A queue has one of three kinds:

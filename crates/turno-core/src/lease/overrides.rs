@@ -43,9 +43,9 @@ fn override_audit_entry_names_actor_reason_and_ended_ownership() {
 
 #[test]
 fn override_with_a_fence_never_ends_a_later_ownership() {
-    let (hers, reason) = (Some(Fence(1_000)), || "se fue".to_owned());
-    let take = || Action::ForceClaim { reason: reason(), fence: hers };
-    let free = || Action::ForceRelease { reason: reason(), fence: hers };
+    let (ended_fence, reason) = (Some(Fence(1_000)), || "se fue".to_owned());
+    let take = || Action::ForceClaim { reason: reason(), fence: ended_fence };
+    let free = || Action::ForceRelease { reason: reason(), fence: ended_fence };
     for action in [take(), free()] {
         let mut state = held_by_ana();
         assert!(ask(&mut state, "eva", None, action.clone(), 2_000).answer.is_ok(), "the named ownership is live");

@@ -34,11 +34,12 @@ impl Item {
 pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Option<Handed>) {
     let mut changes = Changes::default();
     let lane: Vec<Item> = if read.front.is_empty() { read.item.iter().cloned().collect() } else { read.front.to_vec() };
-    let over = |item: &&Item| item.expires_at.is_some_and(|at| at <= read.now) && !read.spared.contains(&item.fence);
-    let Some(Item { queue, seq, lane: of, size, fence, .. }) = lane.iter().find(over).cloned() else {
+    let has_expired =
+        |item: &&Item| item.expires_at.is_some_and(|at| at <= read.now) && !read.spared.contains(&item.fence);
+    let Some(Item { queue, seq, lane: item_lane, size, fence, .. }) = lane.iter().find(has_expired).cloned() else {
         return (changes, None);
     };
-    let handed = Handed { queue, seq, lane: of, size, fence };
+    let handed = Handed { queue, seq, lane: item_lane, size, fence };
     let (members, others): (Vec<Item>, Vec<Item>) =
         lane.into_iter().partition(|item| item.fence == fence && item.expires_at.is_some());
     let members = members.into_iter().map(|item| Member { item, id: None }).collect();
@@ -59,27 +60,27 @@ pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Opt
     (changes, Some(handed))
 }
 
-/// Merges the changes of the expiry (`over`) and of the command (`command`) for one transaction. A row that both change
-/// is written once, as the command leaves it.
-pub(super) fn merge_changes(mut over: Changes, mut command: Changes) -> Changes {
+/// Merges the changes of an expiry and of a command for one transaction. A row that both change is written once, as the
+/// command leaves it.
+pub(super) fn merge_changes(mut expiry: Changes, mut command: Changes) -> Changes {
     for seq in std::mem::take(&mut command.undone) {
-        if !over.remove.contains(&seq) {
-            over.undone.push(seq);
+        if !expiry.remove.contains(&seq) {
+            expiry.undone.push(seq);
             continue;
         }
         // The expiry exhausted the item and the command retries it, so the row stays.
-        over.remove.retain(|gone| *gone != seq);
-        over.done.retain(|done| done.seq != seq);
+        expiry.remove.retain(|gone| *gone != seq);
+        expiry.done.retain(|done| done.seq != seq);
         command.update.extend(command.insert.extract_if(.., |item| item.seq == seq));
     }
     let rewritten =
         |item: &Item| command.remove.contains(&item.seq) || command.update.iter().any(|new| new.seq == item.seq);
-    over.update.retain(|item| !rewritten(item));
-    over.replaced.append(&mut command.replaced);
-    over.insert.append(&mut command.insert);
-    over.update.append(&mut command.update);
-    over.remove.append(&mut command.remove);
-    over.done.append(&mut command.done);
-    over.events.append(&mut command.events);
-    over
+    expiry.update.retain(|item| !rewritten(item));
+    expiry.replaced.append(&mut command.replaced);
+    expiry.insert.append(&mut command.insert);
+    expiry.update.append(&mut command.update);
+    expiry.remove.append(&mut command.remove);
+    expiry.done.append(&mut command.done);
+    expiry.events.append(&mut command.events);
+    expiry
 }

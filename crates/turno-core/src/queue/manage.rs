@@ -139,7 +139,7 @@ pub fn fingerprint(payload: &str) -> Hash {
 /// First takes back the lane's delivery if it has expired, so that the answer does not depend on whether the sweep has
 /// run.
 pub fn manage(policy: &Policy, command: &Manage, mut read: ManageRead) -> Managed {
-    let (over, expired) = take_back(policy, &mut read);
+    let (expiry, expired) = take_back(policy, &mut read);
     let mut changes = Changes::default();
     let answer = match command {
         Manage::Retry => retry(policy, None, read, &mut changes),
@@ -161,7 +161,7 @@ pub fn manage(policy: &Policy, command: &Manage, mut read: ManageRead) -> Manage
             None => Err(ManageRefused::Finished),
         },
     };
-    Managed { changes: merge_changes(over, changes), answer, expired }
+    Managed { changes: merge_changes(expiry, changes), answer, expired }
 }
 
 fn retry(

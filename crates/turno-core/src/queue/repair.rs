@@ -168,7 +168,7 @@ fn rebuild(policy: &Policy, items: &mut [Item], spared: &[Fence], now: Time) {
     set_head(policy, items, now);
 }
 
-/// Keeps one delivery and returns the items of the others to the lane. Returns those items as they were handed out.
+/// Keeps one delivery and puts the items of the others back in the lane. Returns those items as they were handed out.
 fn give_back_broken(policy: &Policy, items: &mut [Item], spared: &[Fence], now: Time) -> Vec<Item> {
     let kept = deliveries_to_keep(policy, &items.iter().collect::<Vec<_>>(), spared);
     let mut ended = Vec::new();
@@ -220,7 +220,7 @@ pub(super) fn is_whole(items: &[&Item], fence: Fence) -> bool {
     fence != Fence(0) && members().all(|item| item.size as usize == count)
 }
 
-/// Returns the item to its place and takes the attempt back.
+/// Puts the item back in its place and takes the attempt back.
 fn give_back(item: &mut Item, now: Time) {
     item.attempt = item.attempt.saturating_sub(1);
     item.not_before = if item.revision > item.handed { item.not_before.max(now) } else { item.not_before.min(now) };

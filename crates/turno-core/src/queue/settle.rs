@@ -221,11 +221,11 @@ pub(super) fn expire_alone(policy: &Policy, item: Item, now: Time) -> (Changes, 
 /// Returns whether the items under the fence are exactly the named delivery. Callers hold the name and could alter it:
 /// another first item finds too few members, and another size contradicts the stored one.
 fn matches_name(handed: &Handed, members: &[Member]) -> bool {
-    let mine = |member: &Member| {
+    let matches = |member: &Member| {
         let item = &member.item;
         item.size == handed.size && (item.queue, item.lane, item.fence) == (handed.queue, handed.lane, handed.fence)
     };
-    members.len() == handed.size as usize && members[0].item.seq == handed.seq && members.iter().all(mine)
+    members.len() == handed.size as usize && members[0].item.seq == handed.seq && members.iter().all(matches)
 }
 
 fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {
@@ -357,8 +357,8 @@ impl Settlement<'_> {
         SettleOutcome::Expired
     }
 
-    /// Returns the item to its place and takes the attempt back. If a newer change has arrived, the attempt is 0
-    /// already.
+    /// Puts the item back in its place and takes the attempt back. If a newer change has arrived, the attempt is
+    /// already 0.
     fn return_untried(&mut self, mut item: Item, error: Option<&str>) {
         item.attempt = item.attempt.saturating_sub(1);
         self.record_uncounted(&item, Last::Returned, error);

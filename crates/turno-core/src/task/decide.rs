@@ -254,10 +254,10 @@ impl DecisionBuilder<'_> {
     }
 
     fn close(&mut self, fence: Fence, lines: &[(u32, LineOutcome)]) -> Result<Outcome, Refused> {
-        let theirs = speaks_for_ended(&self.decision.lease, fence, &self.command.who);
+        let was_holder = speaks_for_ended(&self.decision.lease, fence, &self.command.who);
         let task = self.task()?;
         if let Some(finalized) = task.finalized.clone().filter(|finalized| finalized.fence == fence) {
-            if theirs {
+            if was_holder {
                 return Ok(Outcome::Finalized { finalized, repeated: true });
             }
             let ending = self.decision.lease.ended.clone();
@@ -306,8 +306,8 @@ impl DecisionBuilder<'_> {
     /// task that cannot be processed any more. If the release will be refused, the line stays.
     fn release_for_good(&mut self, fence: Fence, became: Status) -> Result<lease::Outcome, Refused> {
         let lease = &self.decision.lease;
-        let theirs = |grant: &lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
-        if lease.live(self.now.max(lease.decided_at())).is_some_and(theirs) && !lease.pinned {
+        let holds_it = |grant: &lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
+        if lease.live(self.now.max(lease.decided_at())).is_some_and(holds_it) && !lease.pinned {
             self.dismiss(became);
         }
         self.release(fence)

@@ -242,8 +242,8 @@ pub fn begin_line(apply: &Apply, task: Option<&Task>, lease: &lease::State, line
     let Some(task) = task else {
         return Begin::Refused(Refused::Unknown);
     };
-    let theirs = speaks_for_ended(lease, apply.fence, &apply.who);
-    if let Some(finalized) = task.finalized.as_ref().filter(|finalized| finalized.fence == apply.fence && theirs) {
+    let was_holder = speaks_for_ended(lease, apply.fence, &apply.who);
+    if let Some(finalized) = task.finalized.as_ref().filter(|finalized| finalized.fence == apply.fence && was_holder) {
         return Begin::Over(finalized.clone());
     }
     let now = now.max(lease.decided_at());
