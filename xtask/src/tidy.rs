@@ -13,6 +13,7 @@ mod rust;
 mod sql;
 mod tree;
 mod walkthrough;
+mod words;
 
 use std::fmt;
 
@@ -39,6 +40,7 @@ const CHECKS: &[Check] = &[
     ("every invariant has its tests", invariants::every_one_is_tested),
     ("every requirement of the sync preset has its tests", invariants::every_requirement_is_tested),
     ("no machine's paths, no registry's hosts", places::nowhere),
+    ("comments and pages name their subjects", words::no_riddles),
 ];
 
 /// The checks on texts.

@@ -54,7 +54,7 @@ pub(super) fn code_spans(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the lines outside fenced code, with their numbers.
-fn prose(file: &File) -> Vec<(usize, &str)> {
+pub(super) fn prose(file: &File) -> Vec<(usize, &str)> {
     let mut fenced = false;
     let mut lines = Vec::new();
     for (number, line) in file.lines() {
@@ -77,7 +77,7 @@ fn headings(file: &File) -> Vec<(usize, usize, &str)> {
     lines.collect()
 }
 
-fn without_code(line: &str) -> String {
+pub(super) fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("code")
 }
 

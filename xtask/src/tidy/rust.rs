@@ -9,18 +9,21 @@ pub(super) struct Source {
     pub(super) code: String,
     /// String literals: line and contents as written.
     pub(super) strings: Vec<(usize, String)>,
+    /// Comments, line by line, with their line numbers.
+    pub(super) comments: Vec<(usize, String)>,
 }
 
 impl Source {
     pub(super) fn of(text: &str) -> Self {
-        let mut source = Self { code: String::with_capacity(text.len()), strings: Vec::new() };
-        let mut rest = text;
+        let mut source = Self { code: String::with_capacity(text.len()), strings: Vec::new(), comments: Vec::new() };
+        let (mut rest, mut line) = (text, 1);
         while let Some(next) = rest.chars().next() {
             let taken = if let Some(length) = comment(rest) {
+                source.comments.extend((line..).zip(rest[..length].lines().map(str::to_owned)));
                 source.blank(&rest[..length]);
                 length
             } else if let Some((length, open, close)) = string(rest, source.code.chars().last()) {
-                source.strings.push((source.line(), rest[open..length - close].to_string()));
+                source.strings.push((line, rest[open..length - close].to_string()));
                 source.blank(&rest[..length]);
                 length
             } else if let Some(length) = character(rest) {
@@ -30,13 +33,10 @@ impl Source {
                 source.code.push(next);
                 next.len_utf8()
             };
+            line += rest[..taken].matches('\n').count();
             rest = &rest[taken..];
         }
         source
-    }
-
-    fn line(&self) -> usize {
-        self.code.matches('\n').count() + 1
     }
 
     fn blank(&mut self, text: &str) {
