@@ -23,7 +23,7 @@ pub(crate) enum Until {
 }
 
 /// Returns the current time. All measurements use this function.
-#[expect(clippy::disallowed_methods, reason = "measuring how long something took is what this program is for")]
+#[expect(clippy::disallowed_methods, reason = "the program measures durations")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }

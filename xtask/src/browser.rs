@@ -142,7 +142,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("turno-xtask-browser-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
         let found = tests(&folder);
-        std::fs::remove_dir_all(&folder).expect("it was made above");
+        std::fs::remove_dir_all(&folder).expect("the folder was created above");
         assert_eq!(found, Err(Problem::failed("there are no tests in web/test")));
     }
 }

@@ -108,7 +108,7 @@ mod tests {
             }
         }
         let found = newest(&folder);
-        std::fs::remove_dir_all(&folder).expect("it was made above");
+        std::fs::remove_dir_all(&folder).expect("the folder was created above");
         assert_eq!(found, Some(folder.join("15/bin")));
     }
 }

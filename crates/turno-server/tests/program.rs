@@ -218,7 +218,7 @@ fn sync_plan_without_a_source_is_refused() {
 #[test]
 fn a_port_in_use_is_explained() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = taken.local_addr().expect("it is bound").to_string();
+    let address = taken.local_addr().expect("the listener is bound").to_string();
     for command in ["demo", "serve"] {
         let output = ended(&[command, "--listen", &address]);
         let talk = text(&output.stderr);

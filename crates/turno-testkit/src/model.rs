@@ -200,7 +200,7 @@ impl Store for Model {
         }
         let (PutQueue { name, policy, push, .. }, before) = (put, before.and_then(|queue| queue.push));
         let id = QueueId(rows.queues.len() as i32 + 1);
-        let value = serde_json::to_value(&policy).expect("a policy is numbers and words");
+        let value = serde_json::to_value(&policy).expect("a policy is valid JSON");
         let shown = push.audited(before.as_ref());
         let push = push.text(before.as_ref());
         rows.release(&name, &policy, &by, now);

@@ -210,7 +210,7 @@ impl Cluster {
         let connection = tokio::spawn(connection);
         client.batch_execute(&statement).await.expect("our own server creates a database");
         drop(client);
-        connection.await.expect("the connection task does not panic").expect("the connection ends well");
+        connection.await.expect("the connection task does not panic").expect("the connection ends without an error");
         self.url(&name)
     }
 

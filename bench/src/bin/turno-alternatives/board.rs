@@ -33,7 +33,7 @@ pub(crate) struct Board {
 }
 
 /// Returns the current time. All measurements use this function.
-#[expect(clippy::disallowed_methods, reason = "measuring how long something took is what this program is for")]
+#[expect(clippy::disallowed_methods, reason = "the program measures durations")]
 fn now() -> Instant {
     Instant::now()
 }

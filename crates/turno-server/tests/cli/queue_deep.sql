@@ -1,3 +1,3 @@
 -- queue_deep
--- What an application's own transaction enqueues.
+-- Enqueues an item in the transaction of an application.
 select turno.enqueue('mails', $1::text::jsonb, id => 'm-1')

@@ -293,7 +293,7 @@ async fn an_unreadable_row_waits_with_its_error_and_is_delivered_after_the_repai
             }
         }
     };
-    let id = tokio::time::timeout(PATIENCE, failed).await.expect("it shows as failed");
+    let id = tokio::time::timeout(PATIENCE, failed).await.expect("the item shows as failed");
     let item = eva.get(&format!("/v1/queues/usuarios_modulo/items/{id}")).await.expect(200);
     let errors = item["errors"].as_array().unwrap();
     let detail = errors[0]["error"].as_str().unwrap();

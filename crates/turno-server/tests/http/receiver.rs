@@ -126,6 +126,6 @@ impl Received {
 
     /// Waits until the caller has disconnected without an answer.
     pub(crate) async fn abandoned(mut self) {
-        tokio::time::timeout(PATIENCE, self.answer.closed()).await.expect("the call is given up");
+        tokio::time::timeout(PATIENCE, self.answer.closed()).await.expect("the caller disconnects in time");
     }
 }

@@ -81,7 +81,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-#[expect(clippy::disallowed_methods, reason = "it measures how long it took, and decides nothing with it")]
+#[expect(clippy::disallowed_methods, reason = "measures a duration and decides nothing by it")]
 fn many(wanted: &Wanted) -> ExitCode {
     let started = Instant::now();
     let enough = wanted.operations.unwrap_or(if wanted.seconds.is_some() { u64::MAX } else { 1_000_000 });

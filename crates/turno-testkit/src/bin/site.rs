@@ -26,7 +26,7 @@ fn main() {
             std::process::exit(2);
         }
     };
-    let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    let runtime = tokio::runtime::Runtime::new().expect("the runtime starts");
     let token = runtime.block_on(prepare(&url));
     println!("{url}\n{token}");
     // Standard input ends when the parent process closes it or dies.

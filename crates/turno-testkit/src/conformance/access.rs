@@ -373,7 +373,11 @@ async fn a_listener_gets_only_permitted_events_and_only_while_permitted(world: W
     force_and_claim(&world.turno).await;
     let mut audits = 0;
     loop {
-        match tokio::time::timeout(std::time::Duration::from_secs(20), all.next()).await.expect("heard").unwrap() {
+        match tokio::time::timeout(std::time::Duration::from_secs(20), all.next())
+            .await
+            .expect("an event arrives within 20 seconds")
+            .unwrap()
+        {
             Live::Event { event, .. } if event.topic == Topic::Audit => {
                 assert_ne!(event.detail.as_deref(), Some("lock_force_release"), "a viewer gets no audit events");
                 audits += 1;

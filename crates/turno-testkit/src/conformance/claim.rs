@@ -57,7 +57,7 @@ async fn a_claim_of_one_item_returns_its_state(world: World) {
     assert_eq!(code(&queue, "1").await, "paused");
     queue.resume().await.unwrap();
     assert_eq!(code(&queue, "3").await, "behind_head");
-    let got = claim(&queue, "1").await.got().expect("it is due");
+    let got = claim(&queue, "1").await.got().expect("the item is due");
     assert_eq!(ids(&got), ["1", "2"], "the delivery contains the whole group");
     assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyYours);
     assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyYours);
@@ -72,7 +72,7 @@ async fn a_claim_of_one_item_returns_its_state(world: World) {
     assert_eq!(claim(&queue, "later").await, ClaimedItem::AlreadyProcessed, "cancelled");
     queue.cancel(id("2")).await.unwrap().unwrap();
     world.pass(3_000);
-    let got = claim(&queue, "3").await.got().expect("it is the head of its lane");
+    let got = claim(&queue, "3").await.got().expect("the item is the head of its lane");
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
     settle(&queue, got.handed, act).await;
     assert_eq!(code(&queue, "3").await, "retry_later");
@@ -82,7 +82,7 @@ async fn a_claim_of_one_item_takes_over_an_expired_delivery(world: World) {
     let queue = world.queue(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) }).await;
     put(&queue, "ana", &["x"]).await;
     for attempt in 1..=2 {
-        assert_eq!(claim(&queue, "x").await.got().expect("it is free").attempt, attempt);
+        assert_eq!(claim(&queue, "x").await.got().expect("the item is free").attempt, attempt);
         assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyYours);
         world.pass(60_000);
     }
@@ -94,7 +94,7 @@ async fn a_claim_of_one_item_behind_its_head_is_refused(world: World) {
     put(&queue, "ana", &["1", "2"]).await;
     let ClaimedItem::NotYet(why) = claim(&queue, "2").await else { panic!("it is behind the head of its lane") };
     assert_eq!(why.reason, WhyReason::BehindHead { id: id("1") });
-    assert_eq!(ids(&claim(&queue, "1").await.got().expect("it is the head")), ["1", "2"]);
+    assert_eq!(ids(&claim(&queue, "1").await.got().expect("the item is the head of its lane")), ["1", "2"]);
 }
 
 async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
@@ -104,7 +104,7 @@ async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
     let ask = async |queue: &QueueHandle, worker: &str, item: &str, request: &str| {
         queue.claim_item_as(worker, id(item), Some(request)).await.unwrap()
     };
-    let got = ask(&queue, "w", "x", "r").await.got().expect("it is due");
+    let got = ask(&queue, "w", "x", "r").await.got().expect("the item is due");
     let again = ask(&other, "w", "x", "r").await.got().expect("a repeated request gets the delivery again");
     assert_eq!((again.handed, again.attempt, ids(&again)), (got.handed, 1, vec!["x"]));
     assert_eq!(ask(&queue, "w", "x", "r-2").await, ClaimedItem::AlreadyYours, "another request");

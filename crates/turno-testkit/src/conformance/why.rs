@@ -28,7 +28,7 @@ fn strict() -> Policy {
 }
 
 async fn item(queue: &QueueHandle, item: &str) -> Why {
-    queue.why_item(id(item)).await.unwrap().expect("it is known")
+    queue.why_item(id(item)).await.unwrap().expect("the item is known")
 }
 
 async fn reason(queue: &QueueHandle, item_id: &str) -> WhyReason {

@@ -79,25 +79,25 @@ impl Drop for Dropped {
 }
 
 /// Waits until `check` is true, or panics after the limit.
-async fn until<R: Future<Output = bool>>(what: &str, check: impl Fn() -> R) {
+async fn until<R: Future<Output = bool>>(event: &str, check: impl Fn() -> R) {
     let looking = async {
         while !check().await {
             tokio::task::yield_now().await;
         }
     };
-    assert!(tokio::time::timeout(LIMIT, looking).await.is_ok(), "in time: {what}");
+    assert!(tokio::time::timeout(LIMIT, looking).await.is_ok(), "not in time: {event}");
 }
 
 /// Waits for `future`, or panics after the limit.
-async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+async fn soon<T>(event: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LIMIT, future).await {
         Ok(answer) => answer,
-        Err(_) => panic!("in time: {what}"),
+        Err(_) => panic!("not in time: {event}"),
     }
 }
 
 async fn record(queue: &QueueHandle, id: &str) -> ItemRecord {
-    queue.item(ItemId::new(id).unwrap()).await.unwrap().expect("it was accepted")
+    queue.item(ItemId::new(id).unwrap()).await.unwrap().expect("the item was accepted")
 }
 
 fn id<T>(job: &Job<T>) -> String {

@@ -17,7 +17,7 @@ super::cases![
 
 /// Returns the delivery of an item in process, as another client could name it.
 async fn handed(queue: &QueueHandle, id: &str) -> Handed {
-    let item = record(queue, id).await.item.expect("it is in process");
+    let item = record(queue, id).await.item.expect("the item is in process");
     Handed { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence }
 }
 
