@@ -9,7 +9,7 @@
 //! Therefore the sequence jumps to a number computed from the clock. The clock yields 1,000 numbers per millisecond,
 //! which is more than any installation uses, so the jump always passes the lost numbers.
 
-use crate::time::{Span, Time};
+use crate::time::Time;
 
 /// The instant for which the clock yields the number 0: 2025-01-01, UTC.
 const BEGINNING: Time = Time(1_735_689_600_000);
@@ -19,9 +19,10 @@ const NUMBERS_PER_MS: i64 = 1_000;
 /// this far.
 const MOVE_MIN: i64 = 1_000_000;
 /// How many task ids a database that went back skips at least.
-const TASKS_MIN: i64 = 1_000;
-/// How many more task ids it skips for every second that it may have lost.
-const TASKS_PER_S: i64 = 10;
+const TASKS_MIN: i64 = 10_000;
+/// How many more task ids it skips for every millisecond that it may have lost. More than any installation creates,
+/// because two standbys that are promoted one after the other must not issue the same ids.
+const TASKS_PER_MS: i64 = 10;
 
 /// Identifies the server and the history that a database belongs to. A part that the engine cannot read is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Origin {
     }
 }
 
-/// The last numbers that a database has issued.
+/// The last numbers that a database has issued, and the time that it has recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// The last number of the one sequence: fences, sequence numbers of items, revisions.
@@ -52,6 +53,8 @@ pub struct Counters {
     pub task: i64,
     /// The last event position.
     pub position: i64,
+    /// The latest time that the database has recorded; it lags by at most a second behind its last commit.
+    pub recorded: Time,
 }
 
 /// The decision about how a life begins.
@@ -79,8 +82,8 @@ pub fn begin(stored: Option<&Origin>, found: &Origin, was: Counters, starts: boo
     }
     if went_back {
         counters.number = counters.number.max(was.number.saturating_add(MOVE_MIN));
-        let gap = Span((counters.number - was.number) / NUMBERS_PER_MS);
-        counters.task = was.task.saturating_add(TASKS_MIN + gap.0 / 1_000 * TASKS_PER_S);
+        let lost = was.recorded.until(now).0.saturating_mul(TASKS_PER_MS);
+        counters.task = was.task.saturating_add(TASKS_MIN).saturating_add(lost);
         counters.position = counters.number.max(was.position.saturating_add(MOVE_MIN));
     }
     Beginning { counters, went_back, writes: counters != was || stored != Some(found) }
@@ -89,10 +92,11 @@ pub fn begin(stored: Option<&Origin>, found: &Origin, was: Counters, starts: boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Span;
 
-    const WAS: Counters = Counters { number: 5_000, task: 7, position: 90 };
     /// One day after `BEGINNING`.
     const NOW: Time = Time(BEGINNING.0 + 86_400_000);
+    const WAS: Counters = Counters { number: 5_000, task: 7, position: 90, recorded: NOW };
 
     fn origin(identifier: &str, timeline: &str, started: &str) -> Origin {
         Origin { identifier: identifier.into(), timeline: timeline.into(), started: started.into() }
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn promotion_moves_every_counter_past_the_lost_numbers() {
-        let was = Counters { number: 86_400_000_000, task: 7, position: 90 };
+        let was = Counters { number: 86_400_000_000, task: 7, position: 90, recorded: NOW };
         let begun = begin(
             Some(&origin("c1/10", "1", "8:00")),
             &origin("c1/10", "2", "7:00"),
@@ -128,7 +132,7 @@ mod tests {
         );
         assert!(begun.went_back);
         assert_eq!(begun.counters.number, 86_460_000_000);
-        assert_eq!(begun.counters.task, 7 + 1_000 + 600, "ten for each second that may be lost");
+        assert_eq!(begun.counters.task, 7 + 10_000 + 600_000, "ten for each millisecond that may be lost");
         assert!(begun.counters.position >= begun.counters.number);
     }
 
@@ -137,16 +141,17 @@ mod tests {
     #[test]
     fn two_promotions_from_the_same_state_issue_different_numbers() {
         let (home, promoted) = (origin("c1/10", "1", "8:00"), origin("c1/10", "2", "7:00"));
-        let was = Counters { number: 86_400_000_000, task: 7, position: 90 };
+        let was = Counters { number: 86_400_000_000, task: 7, position: 90, recorded: NOW };
         let begin_at = |seconds| begin(Some(&home), &promoted, was, false, NOW + Span::from_secs(seconds)).counters;
         let (first, second) = (begin_at(60), begin_at(75));
         assert!(second.number - first.number >= 15_000_000, "fifteen seconds of numbers lie between them");
-        assert!(second.task > first.task && second.position > first.position);
+        assert_eq!(second.task - first.task, 150_000, "the first one cannot have given as many in fifteen seconds");
+        assert!(second.position > first.position);
     }
 
     #[test]
     fn promotion_moves_the_sequence_even_if_the_clock_is_behind_it() {
-        let was = Counters { number: 900_000_000_000_000, task: 7, position: 90 };
+        let was = Counters { number: 900_000_000_000_000, task: 7, position: 90, recorded: NOW };
         let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c2/10", "1", "8:00"), was, false, Time(0));
         assert_eq!(begun.counters.number, 900_000_001_000_000);
     }

@@ -39,11 +39,11 @@ impl Cluster {
         self.owned().server.freeze_senders()
     }
 
-    /// Returns a URL for both servers that connects to the one that accepts writes.
+    /// Returns a URL for several servers that connects to the one that accepts writes.
     #[must_use]
-    pub fn url_of_either(&self, other: &Cluster, database: &str) -> String {
-        let [here, there] = [self.port, other.port].map(|port| format!("127.0.0.1:{port}"));
-        format!("postgres://turno@{here},{there}/{database}?target_session_attrs=read-write")
+    pub fn url_of_any(servers: &[&Cluster], database: &str) -> String {
+        let hosts: Vec<String> = servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
+        format!("postgres://turno@{}/{database}?target_session_attrs=read-write", hosts.join(","))
     }
 }
 

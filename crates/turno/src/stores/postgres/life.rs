@@ -155,8 +155,8 @@ impl Start {
         let mut head = audit::head(&answers.take())?;
         let rows = answers.take();
         let row = rows.first().ok_or_else(|| garbled("a database without a life"))?;
-        let Moment { now, xid, life, .. } = Moment::read(&shared.clock, &answers.take())?;
-        let (stored, found, was) = (stored(row)?, found(row)?, counters(row)?);
+        let Moment { now, recorded, xid, life, .. } = Moment::read(&shared.clock, &answers.take())?;
+        let (stored, found, was) = (stored(row)?, found(row)?, counters(row, recorded)?);
         let begun = begin(stored.as_ref(), &found, was, starts, now);
         let drafts = begun.went_back.then(|| life_entry(stored.as_ref(), &found, was, begun.counters));
         let entries = chain(&mut head, now, drafts.into_iter().collect());
@@ -165,7 +165,7 @@ impl Start {
 
     fn calls(&self) -> Vec<Call<'_>> {
         let Origin { identifier, timeline, started } = &self.origin;
-        let Counters { number, task, position } = self.begun.counters;
+        let Counters { number, task, position, .. } = self.begun.counters;
         let mut calls = vec![
             Call::new(&call::LIFE_MOVE).big(number),
             Call::new(&call::LIFE_SAVE).text(identifier).text(timeline).text(started),
@@ -192,8 +192,8 @@ fn found(row: &Row) -> Result<Origin, Failure> {
     Ok(Origin { identifier: get(row, 3)?, timeline: get(row, 4)?, started: get(row, 5)? })
 }
 
-fn counters(row: &Row) -> Result<Counters, Failure> {
-    Ok(Counters { number: get(row, 6)?, task: get(row, 7)?, position: get(row, 8)? })
+fn counters(row: &Row, recorded: Time) -> Result<Counters, Failure> {
+    Ok(Counters { number: get(row, 6)?, task: get(row, 7)?, position: get(row, 8)?, recorded })
 }
 
 /// Builds the audit entry: both origins, and how far the counters moved.

@@ -18,6 +18,8 @@ use turno_core::time::Time;
 /// The answer of the clock statement, read after all locks are held.
 pub(super) struct Moment {
     pub(super) now: Time,
+    /// The latest time that a process has recorded in the database.
+    pub(super) recorded: Time,
     pub(super) xid: Option<String>,
     pub(super) numbers: Vec<i64>,
     /// The epoch of access.
@@ -43,10 +45,19 @@ impl Moment {
     /// Parses the answer and passes the time through the guarded clock.
     pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, Failure> {
         let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
-        clock.resume(Time(get(row, 3)?));
+        let recorded = Time(get(row, 3)?);
+        clock.resume(recorded);
         let now = clock.observe(Time(get(row, 0)?));
         let epoch = Epoch(get(row, 4)?);
-        Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)?, epoch, life: get(row, 5)?, queues: get(row, 6)? })
+        Ok(Moment {
+            now,
+            recorded,
+            xid: get(row, 1)?,
+            numbers: get(row, 2)?,
+            epoch,
+            life: get(row, 5)?,
+            queues: get(row, 6)?,
+        })
     }
 
     /// Returns `QueueGone` unless all these queues exist. An item added to a deleted queue would never be handed out.

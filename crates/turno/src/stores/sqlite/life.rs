@@ -63,7 +63,7 @@ impl Drop for SqliteStore {
 /// Begins a life, in one transaction. `before` is the file's metadata before it was opened.
 pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &FileStamp) -> Result<(), StoreError> {
     let write = begin(db, clock)?;
-    let (stored, was) = read(&write.tx)?;
+    let (stored, was) = read(&write.tx, write.mark)?;
     // A test's clock is unrelated to the times of files.
     let restored = clock.fixed().is_none()
         && before.written.is_some_and(|written| write.mark > Time(0) && write.mark + WRITTEN_LATER < written);
@@ -82,12 +82,12 @@ pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &Fil
     write.commit()
 }
 
-fn read(tx: &Connection) -> Result<(Option<Origin>, Counters), StoreError> {
+fn read(tx: &Connection, recorded: Time) -> Result<(Option<Origin>, Counters), StoreError> {
     Ok(tx.query_row(sql::LIFE_READ, [], |row| {
         let part = |column| row.get::<_, Option<String>>(column);
         let (timeline, started) = (part(1)?.unwrap_or_default(), part(2)?.unwrap_or_default());
         let stored = part(0)?.map(|identifier| Origin { identifier, timeline, started });
-        Ok((stored, Counters { number: row.get(3)?, task: row.get(4)?, position: row.get(5)? }))
+        Ok((stored, Counters { number: row.get(3)?, task: row.get(4)?, position: row.get(5)?, recorded }))
     })?)
 }
 

@@ -1,6 +1,8 @@
 //! Failovers between two real servers under running engines: what is handed out twice, what is lost, and that no number
 //! is given twice.
 
+mod load;
+
 use super::*;
 use crate::{Draft, Error, Got, Live, Options, QueueHandle, Turno};
 use std::collections::HashSet;
@@ -28,9 +30,22 @@ impl Site {
         }
         let primary = Cluster::start_with(settings).unwrap();
         let standby = primary.standby("second", Settings::tests()).unwrap();
+        Site::open(primary, standby, &[]).await
+    }
+
+    /// With a second standby of the same primary.
+    async fn start_with_spare() -> (Site, Cluster) {
+        let primary = Cluster::start_with(Settings::tests()).unwrap();
+        let standby = primary.standby("second", Settings::tests()).unwrap();
+        let spare = primary.standby("third", Settings::tests()).unwrap();
+        (Site::open(primary, standby, &[&spare]).await, spare)
+    }
+
+    async fn open(primary: Cluster, standby: Cluster, spare: &[&Cluster]) -> Site {
         let database = primary.fresh_database().await;
         let name = database.rsplit('/').next().unwrap();
-        let url = primary.url_of_either(&standby, name);
+        let servers = [&[&primary, &standby], spare].concat();
+        let url = Cluster::url_of_any(&servers, name);
         let stores = [Arc::new(store_at(&url).await), Arc::new(store_at(&url).await)];
         let engines = stores.clone().map(|store| {
             let clock = store.shared.clock.clone();
@@ -57,8 +72,9 @@ impl Site {
     }
 }
 
+/// A lost answer blocks a lane for `lock_timeout`.
 fn lane() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, max_attempts: 50, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, batch_max: 1, max_attempts: 50, lock_timeout: Span(2_000), ..Policy::of(Kind::Lane) }
 }
 
 /// Repeats a call until the new server answers.
