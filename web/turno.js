@@ -1,55 +1,16 @@
 // Turno in the browser: a lease that a page holds, kept alive only while a person really works.
 //
-// What it must never do: say that a lease is held when it may not be. A lease is trusted from the moment the request
-// that renewed it was *sent*; after sleep, a frozen tab or a lost connection its state is `unknown` until the server
-// has answered. It beats only while the tab is visible and the person is active, and several tabs of one person share
-// one beat where the browser lets them. What it leaves out: drawing anything. A page shows the states in its own way.
+// The module never reports `held` for a lease that may have ended. A renewal counts from the moment its request was
+// *sent*. After sleep, in a frozen tab or without a connection the state is `unknown` until the server answers. The module
+// sends heartbeats only while the tab is visible and the person is active, and the tabs of one person share them. It draws
+// nothing: the page shows the states.
 //
-// One file without dependencies, so that it can be loaded from the server or copied. Types are in turno.d.ts, a guide
-// with examples in docs/guides/browser.md.
+// One file without dependencies, to be loaded from the server or copied. Types: turno.d.ts. Guide: docs/guides/browser.md.
+// Joined from web/turno/ by `cargo xtask bundle`.
 
-/** How long a request may take before it counts as failed. */
-const REQUEST_MS = 10_000;
-/** A timer that fires this much late means that the machine slept or the tab was frozen. */
-const SLEPT_MS = 5_000;
-/** What failed is tried again after this long at first, then twice that, and so on. */
-const RETRY_MS = 500;
-const RETRY_MAX_MS = 15_000;
-/** People are warned this long before the lease ends, if the policy's times allow it. */
-const WARNING_MS = 60_000;
-/** Without a live stream the lease is looked at this often; in a hidden tab less. */
-const POLL_MS = 10_000;
-const POLL_HIDDEN_MS = 30_000;
-/** The server says something every 15 s; a stream that is silent for longer is dead, even if nobody has said so. */
-const SILENCE_MS = 25_000;
-/** A page that is left cannot know whether it is reloaded: the server keeps what it held for so long. */
-const GRACE_MS = 5_000;
-/** A reload that took longer than that still means to go on, if nobody else came. */
-const RETURN_MS = 60_000;
-/** A token that knows its end is replaced this long before it. */
-const TOKEN_SPARE_MS = 60_000;
-/** Moving a mouse is many events and one activity. */
-const ACTIVITY_MS = 250;
-/** `click` for screen readers, which have no pointer. No `scroll`: scripts scroll, too, and nobody can tell. */
-const ACTIVITY = ['pointerdown', 'pointermove', 'click', 'keydown', 'wheel', 'touchmove', 'input'];
+// answer.js: Answers of the server and their errors.
 
-/** The timers of a lease that is held. */
-const HOLDING = ['beat', 'end', 'warn'];
-
-const nothing = () => {};
-const hidden = () => document.visibilityState === 'hidden';
-/** Both clocks: the steady one may stand still while a machine sleeps, the wall's may be set. */
-const clock = () => ({ steady: performance.now(), wall: Date.now() });
-/** Milliseconds since then; of two clocks that disagree the one that says more. */
-const since = (then) => Math.max(performance.now() - then.steady, Date.now() - then.wall, 0);
-
-/** Where this module came from is where the server is, unless the page says otherwise. */
-function home() {
-  const { origin } = new URL(import.meta.url);
-  return origin === 'null' ? '' : origin;
-}
-
-/** A proxy's page is no answer of ours; the status says enough. */
+/** Parses JSON; returns null for anything else, such as the error page of a proxy. */
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -58,13 +19,90 @@ function parsed(text) {
   }
 }
 
-/** What this tab held when it was left. Written at that moment and not before: a copy of a tab that lives holds nothing. */
+/** A refusal or an error of the server. `problem` is its document (RFC 9457), `code` the stable code. */
+class TurnoError extends Error {
+  constructor(status, problem) {
+    super(problem?.detail || problem?.title || `HTTP ${status}`);
+    this.name = 'TurnoError';
+    this.status = status;
+    this.code = problem?.code ?? null;
+    this.problem = problem ?? null;
+  }
+}
+
+// time.js: Clocks, retry times and the visibility of the page.
+
+/** A request fails after this long. */
+const REQUEST_MS = 10_000;
+/** If a timer fires this late, the machine slept or the browser froze the tab. */
+const SLEPT_MS = 5_000;
+/** The first retry comes after this long; each further one doubles the pause, up to the maximum. */
+const RETRY_MS = 500;
+const RETRY_MAX_MS = 15_000;
+
+const nothing = () => {};
+const hidden = () => document.visibilityState === 'hidden';
+/** Reads both clocks: the steady one can stop while the machine sleeps, the wall clock can be set. */
+const clock = () => ({ steady: performance.now(), wall: Date.now() });
+/** Returns the milliseconds since `then`. If the clocks disagree, the longer time counts. */
+const since = (then) => Math.max(performance.now() - then.steady, Date.now() - then.wall, 0);
+
+// activity.js: The activity of the person on this page, for the idle guard.
+
+/** Listeners hear of activity at most this often: a moving mouse sends many events. */
+const ACTIVITY_MS = 250;
+/** `click` is for screen readers, which have no pointer. `scroll` is left out, because scripts scroll too. */
+const ACTIVITY = ['pointerdown', 'pointermove', 'click', 'keydown', 'wheel', 'touchmove', 'input'];
+
+/** When the person was last active. All leases of the page share it. */
+const activity = {
+  last: null,
+  told: -Infinity,
+  /** The leases that show a warning. */
+  warned: new Set(),
+  listeners: new Set(),
+  start() {
+    if (this.last) return;
+    this.last = clock();
+    let place = '';
+    const note = (event) => {
+      // Events of scripts do not count. Nor does a move without a change of place: browsers send it when the page scrolls.
+      if (!event.isTrusted) return;
+      if (event.type === 'pointermove') {
+        const [before, now] = [place, `${event.screenX},${event.screenY}`];
+        place = now;
+        // A warning is answered with a key or a click. If a move removed it, the click would hit what lies below it.
+        if (before === now || before === '' || this.warned.size > 0) return;
+      }
+      this.touch(clock());
+    };
+    for (const name of ACTIVITY) addEventListener(name, note, { capture: true, passive: true });
+  },
+  touch(when) {
+    if (when.steady <= this.last.steady) return;
+    this.last = when;
+    // Counts from the last announcement, otherwise typing without a pause would never be announced.
+    if (when.steady - this.told < ACTIVITY_MS) return;
+    this.told = when.steady;
+    for (const heard of [...this.listeners]) heard();
+  },
+  idle() {
+    return Math.round(since(this.last));
+  },
+};
+
+// reload.js: What this tab held when its page was left, so that a reload continues with it.
+
+/** A reload within this time continues with the lease, if it is still free. */
+const RETURN_MS = 60_000;
+
+/** The stored grant. It is written when the page is left, so that a duplicated tab does not find it. */
 const behind = {
   note(key, grant) {
     try {
       sessionStorage.setItem(key, JSON.stringify({ ...grant, at: Date.now() }));
     } catch {
-      // Without storage a reload finds the lease as anybody would.
+      // Without storage, a reload starts from what the server says.
     }
   },
   take(key) {
@@ -77,329 +115,21 @@ const behind = {
     }
   },
 };
+
 const reloaded = () => performance.getEntriesByType('navigation')[0]?.type === 'reload';
 
-/** An answer that says no. `problem` is the server's document (RFC 9457), `code` its stable code. */
-export class TurnoError extends Error {
-  constructor(status, problem) {
-    super(problem?.detail || problem?.title || `HTTP ${status}`);
-    this.name = 'TurnoError';
-    this.status = status;
-    this.code = problem?.code ?? null;
-    this.problem = problem ?? null;
-  }
-}
+// tabs.js: The tabs of one browser that share a lease.
 
-/** A token from the application's own backend, which answers `{"token", "expires_at"}` as POST /v1/sessions does. */
-export function tokenFrom(url, init = {}) {
-  return async () => {
-    const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store', ...init });
-    if (!response.ok) throw new TurnoError(response.status, null);
-    return response.json();
-  };
-}
-
-/** Talks to a server. `token` is a text, or a function that gives one; without it the console's cookie is used. */
-export class Turno {
-  #token;
-  #known = null;
-  #ends = Infinity;
-  #asked = null;
-  #who = null;
-  #stream;
-  /** When the first of the calls was sent that nobody has answered. */
-  #asking = null;
-
-  constructor({ server = home(), token = null, language = null } = {}) {
-    this.server = String(server).replace(/\/+$/, '');
-    this.language = language;
-    this.token = token;
-    this.#stream = new Stream(this);
-  }
-
-  get token() {
-    return this.#token;
-  }
-
-  set token(token) {
-    this.#token = token;
-    this.#known = typeof token === 'string' ? token : null;
-    this.#ends = Infinity;
-    this.#who = null;
-  }
-
-  /** A lease on a resource, of this page. */
-  lease(resource, options = {}) {
-    return new Lease(resource, { ...options, turno: this });
-  }
-
-  /** Who calls, as GET /v1/me says. */
-  me() {
-    this.#who ??= this.call('GET', '/v1/me').catch((error) => {
-      this.#who = null;
-      throw error;
-    });
-    return this.#who;
-  }
-
-  /** For how long the server owes an answer; 0 while it answers. */
-  get silent_ms() {
-    return this.#asking ? since(this.#asking) : 0;
-  }
-
-  /** One call of the API; `path` begins with `/v1`. Throws a TurnoError for an answer that says no. */
-  async call(method, path, body, { timeout_ms = REQUEST_MS } = {}) {
-    const ended = new AbortController();
-    const timer = setTimeout(() => ended.abort(), timeout_ms);
-    // Whoever asks the server to wait is not surprised that it does.
-    if (timeout_ms <= REQUEST_MS) this.#asking ??= clock();
-    try {
-      const response = await this.request(path, { method, body: body && JSON.stringify(body), signal: ended.signal });
-      this.#asking = null;
-      const document = parsed(await response.text());
-      if (!response.ok) throw new TurnoError(response.status, document);
-      return document;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** A request with whatever says who we are. A token that has died is replaced once. */
-  async request(path, init) {
-    const token = await this.#bearer(false);
-    const response = await fetch(this.server + path, this.#dressed(init, token));
-    if (response.status !== 401 || typeof this.#token !== 'function') return response;
-    // Another call may have brought a new one meanwhile.
-    const fresh = await this.#bearer(token === this.#known);
-    return fetch(this.server + path, this.#dressed(init, fresh));
-  }
-
-  /** Something to be said while the page goes away: at once, with the token that is known; nobody hears the answer. */
-  farewell(path, body, method = 'POST') {
-    const init = { method, body: JSON.stringify(body), keepalive: true };
-    fetch(this.server + path, this.#dressed(init, this.#known)).catch(nothing);
-  }
-
-  /** Calls `heard(event)` for everything about a resource, until the returned function is called. */
-  watch(resource, heard) {
-    return this.#stream.watch(resource, heard);
-  }
-
-  /** Whether changes are heard as they happen. */
-  get live() {
-    return this.#stream.live;
-  }
-
-  #dressed({ headers = {}, ...init }, token) {
-    const all = { accept: 'application/json', ...headers };
-    if (init.body) all['content-type'] = 'application/json';
-    if (token) all.authorization = `Bearer ${token}`;
-    if (this.language) all['accept-language'] = this.language;
-    return { cache: 'no-store', credentials: token ? 'omit' : 'same-origin', ...init, headers: all };
-  }
-
-  async #bearer(fresh) {
-    if (typeof this.#token !== 'function') return this.#known;
-    if (!fresh && this.#known && Date.now() < this.#ends) return this.#known;
-    const source = this.#token;
-    this.#asked ??= Promise.resolve(source())
-      .then((given) => {
-        if (this.#token === source) this.#keep(given);
-      })
-      .finally(() => (this.#asked = null));
-    await this.#asked;
-    return this.#known;
-  }
-
-  #keep(given) {
-    const { token, expires_at } = typeof given === 'object' && given ? given : { token: given };
-    const ends = expires_at ? Date.parse(expires_at) : Infinity;
-    this.#known = token ?? null;
-    // A clock that is wrong must not make us ask for a token with every call; a dead one is noticed by its 401.
-    this.#ends = Math.max(ends - TOKEN_SPARE_MS, Date.now() + (ends - Date.now()) / 2, Date.now() + 1_000);
-  }
-}
-
-/** What leases that were given no `Turno` use together: each has a stream, and browsers allow six per server. */
-const shared = new Set();
-
-function share({ server = home(), token = null, language = null }) {
-  const same = (one) => one.server === server && one.token === token && one.language === language;
-  let found = [...shared].find(same);
-  if (!found) {
-    found = { server, token, language, users: 0, turno: new Turno({ server, token, language }) };
-    shared.add(found);
-  }
-  found.users += 1;
-  const leave = () => {
-    found.users -= 1;
-    if (found.users === 0) shared.delete(found);
-  };
-  return { turno: found.turno, leave };
-}
-
-/**
- * Follows Server-Sent Events until they end, read with fetch, so that a token travels in a header. `ask(signal)` asks for
- * them, `opened(response)` is told of the answer and may refuse it, `take({id, event, data})` gets each event. A stream
- * that is silent for too long is ended: its server says something now and then.
- */
-export async function follow(ask, signal, opened, take) {
-  const ended = new AbortController();
-  const stop = () => ended.abort();
-  signal.addEventListener('abort', stop, { once: true });
-  let timer = setTimeout(stop, SILENCE_MS);
-  try {
-    const response = await ask(ended.signal);
-    opened(response);
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let text = ''; ;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      clearTimeout(timer);
-      timer = setTimeout(stop, SILENCE_MS);
-      const blocks = (text + value).split('\n\n');
-      text = blocks.pop();
-      for (const block of blocks) take(fieldsOf(block));
-    }
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
-    ended.abort();
-  }
-}
-
-/** An event as it was sent; a comment has no fields. */
-function fieldsOf(block) {
-  const fields = {};
-  for (const line of block.split('\n')) {
-    const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (field) fields[field] = value;
-  }
-  return { ...fields, data: parsed(fields.data ?? '{}') ?? {} };
-}
-
-/** One live stream for all leases of a page, open only while the page is visible: browsers allow six per server. */
-class Stream {
-  #turno;
-  #watchers = new Set();
-  #running = null;
-  #position = null;
-  live = false;
-
-  constructor(turno) {
-    this.#turno = turno;
-  }
-
-  watch(resource, heard) {
-    const watcher = { resource, heard };
-    if (this.#watchers.size === 0) document.addEventListener('visibilitychange', this.#turn);
-    this.#watchers.add(watcher);
-    this.#turn();
-    return () => {
-      this.#watchers.delete(watcher);
-      if (this.#watchers.size === 0) document.removeEventListener('visibilitychange', this.#turn);
-      this.#turn();
-    };
-  }
-
-  #turn = () => {
-    const wanted = this.#watchers.size > 0 && !hidden();
-    if (wanted && !this.#running) {
-      this.#running = new AbortController();
-      this.#run(this.#running.signal);
-    } else if (!wanted) {
-      this.#running?.abort();
-      this.#running = null;
-    }
-  };
-
-  async #run(signal) {
-    for (let pause = RETRY_MS; !signal.aborted; pause = Math.min(pause * 2, RETRY_MAX_MS)) {
-      try {
-        await this.#listen(signal, () => (pause = RETRY_MS));
-      } catch {
-        // Whoever watches is told by `live`, and looks by themselves meanwhile.
-      }
-      if (this.#running?.signal === signal || !this.#running) this.live = false;
-      await new Promise((resolve) => {
-        const timer = setTimeout(resolve, pause * (0.75 + Math.random() / 2));
-        signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
-      });
-    }
-  }
-
-  async #listen(signal, opened) {
-    const headers = { accept: 'text/event-stream' };
-    if (this.#position) headers['last-event-id'] = this.#position;
-    const ask = (signal) => this.#turno.request('/v1/events?topics=leases', { headers, signal });
-    const open = (response) => {
-      if (!response.ok || !response.body) throw new TurnoError(response.status, null);
-      this.live = true;
-      opened();
-      this.#tell({ name: 'open' });
-    };
-    await follow(ask, signal, open, ({ id, event, data }) => {
-      if (id) this.#position = id;
-      if (event) this.#tell({ name: event, ...data });
-    });
-  }
-
-  /** What names no resource concerns everybody: the stream has opened, or has left something out. */
-  #tell(event) {
-    for (const { resource, heard } of [...this.#watchers]) {
-      if (event.resource === resource || event.name === 'open' || event.name === 'reset') heard(event);
-    }
-  }
-}
-
-/** When the person was last active on this page. One for all leases. */
-const activity = {
-  last: null,
-  told: -Infinity,
-  /** The leases whose people were warned. */
-  warned: new Set(),
-  listeners: new Set(),
-  start() {
-    if (this.last) return;
-    this.last = clock();
-    let place = '';
-    const note = (event) => {
-      // What scripts send is no person; and browsers send moves when the page moves under a resting mouse.
-      if (!event.isTrusted) return;
-      if (event.type === 'pointermove') {
-        const [before, now] = [place, `${event.screenX},${event.screenY}`];
-        place = now;
-        // Whoever was warned answers with a key or a click: a warning that vanishes while the mouse is on its way to it
-        // would have the click land on whatever takes its place.
-        if (before === now || before === '' || this.warned.size > 0) return;
-      }
-      this.touch(clock());
-    };
-    for (const name of ACTIVITY) addEventListener(name, note, { capture: true, passive: true });
-  },
-  touch(when) {
-    if (when.steady <= this.last.steady) return;
-    this.last = when;
-    // Counted from the last time that it was told, or somebody who types without a pause would never be heard of.
-    if (when.steady - this.told < ACTIVITY_MS) return;
-    this.told = when.steady;
-    for (const heard of [...this.listeners]) heard();
-  },
-  idle() {
-    return Math.round(since(this.last));
-  },
-};
-
-/** The tabs of one browser that hold the same ownership: who of them beats, and whether somebody is left. */
+/** Coordinates the tabs that hold the same grant: which tab sends heartbeats, and whether this tab is the last one. */
 class Tabs {
   #channel = null;
-  /** Where tabs that have it not say that they claim it. */
+  /** The channel on which tabs without the lease announce a claim. */
   #around = null;
   #id = Math.random().toString(36).slice(2);
   #others = new Set();
   #stopLeading = null;
   #gone;
-  /** When another tab last said that it claims for itself what this one has. */
+  /** When another tab last announced a claim of its own. */
   #rivalled = -Infinity;
   leads = false;
 
@@ -414,7 +144,7 @@ class Tabs {
       this.#around.onmessage = () => (this.#rivalled = performance.now());
       this.say({ kind: 'here', answer: true });
     }
-    // Held for as long as this tab lives, so that others see when it has died without a word.
+    // This tab holds a browser lock as long as it lives, so that the others notice when it crashes.
     const gone = new Promise((resolve) => (this.#gone = resolve));
     navigator.locks?.request(`${name}#${this.#id}`, () => gone).catch(nothing);
   }
@@ -423,12 +153,12 @@ class Tabs {
     return this.#others.size === 0;
   }
 
-  /** Another tab of this browser has it, too, or is about to: the server may tell of that claim before the tab itself does. */
+  /** Whether another tab of this browser holds the lease or claims it. The server's event can arrive before the tab's message. */
   get near() {
     return !this.alone || performance.now() - this.#rivalled < REQUEST_MS;
   }
 
-  /** Says to the tabs that have it that this one, which has it not, claims it. */
+  /** Announces a claim to the tabs that hold the lease. */
   static announce(around) {
     if (!globalThis.BroadcastChannel) return;
     const channel = new BroadcastChannel(around);
@@ -447,7 +177,7 @@ class Tabs {
     if (data.answer) this.say({ kind: 'here' });
   }
 
-  /** Forgets tabs that have died. Without locks it is not known, and the time to live frees what they held. */
+  /** Forgets crashed tabs. Without the Locks API they stay known, and the lease ends by its ttl. */
   async count() {
     if (!navigator.locks) return;
     const { held } = await navigator.locks.query().catch(() => ({ held: null }));
@@ -456,8 +186,8 @@ class Tabs {
     for (const tab of this.#others) if (!names.has(`${this.name}#${tab}`)) this.#others.delete(tab);
   }
 
-  /** Wants to beat for all, or does not. Where the browser cannot tell who leads (plain HTTP), whoever is visible does,
-   * and keeps silent while it hears another: that may cost a call, and nothing else. */
+  /** Asks to send the heartbeats for all tabs, or stops. Without the Locks API (plain HTTP) every visible tab leads and is
+   * silent while it hears another; that costs at most one extra call. */
   lead(wanted) {
     if (wanted === (this.#stopLeading !== null)) return;
     if (!wanted) return this.#stopLeading();
@@ -475,12 +205,12 @@ class Tabs {
       this.led();
       return new Promise((resolve) => (resign = resolve));
     };
-    // Where it cannot be asked who leads, this one does, as where there is nobody to ask.
+    // If the request for the lock fails, this tab leads.
     if (navigator.locks) navigator.locks.request(this.name, { signal: ended.signal }, chosen).catch(() => ended.signal.aborted || chosen());
     else chosen();
   }
 
-  /** A browser may lose what it was asked, as around a reload: where nobody leads nor waits to, it is asked again. */
+  /** Asks again if no tab leads or waits to lead: browsers can lose a lock request around a reload. */
   async insist() {
     if (!navigator.locks || this.leads || !this.#stopLeading) return;
     const known = await navigator.locks.query().catch(() => null);
@@ -499,6 +229,19 @@ class Tabs {
     this.#around = null;
   }
 }
+
+// lease.js: One lease of a page: what it holds, when it renews it, and what it tells the page.
+
+/** People are warned this long before the lease ends, if the policy's times allow it. */
+const WARNING_MS = 60_000;
+/** Without a live stream the lease is looked at this often; in a hidden tab less. */
+const POLL_MS = 10_000;
+const POLL_HIDDEN_MS = 30_000;
+/** A page that is left cannot know whether it is reloaded: the server keeps what it held for so long. */
+const GRACE_MS = 5_000;
+
+/** The timers of a lease that is held. */
+const HOLDING = ['beat', 'end', 'warn'];
 
 /** What ends it first, of `[why, when to warn, when it ends]`. */
 const soonest = (ends) => ends.reduce((first, one) => (one[2] < first[2] ? one : first));
@@ -523,7 +266,7 @@ const toldAs = (reason) => (reason === 'hidden' ? 'idle' : reason);
  * Pages of one person hold one ownership together. With `single` only the page that claimed last does: the others become
  * `elsewhere` and hear `moved`, so that two of them never write over each other.
  */
-export class Lease extends EventTarget {
+class Lease extends EventTarget {
   #path;
   #instance;
   #state = 'unknown';
@@ -1329,7 +1072,287 @@ export class Lease extends EventTarget {
   }
 }
 
-/** What the buttons in the element do; `data-turno-action` names it. */
+// stream.js: Live events of the server, as Server-Sent Events.
+
+/** The server sends a comment every 15 s, so a stream that is silent for longer is dead. */
+const SILENCE_MS = 25_000;
+
+/**
+ * Reads Server-Sent Events until the stream ends. It uses fetch, because EventSource cannot send a token in a header.
+ * `ask(signal)` sends the request. `opened(response)` sees the answer and may throw. `take({id, event, data})` gets each
+ * event. A stream that is silent for too long is ended.
+ */
+async function follow(ask, signal, opened, take) {
+  const ended = new AbortController();
+  const stop = () => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  let timer = setTimeout(stop, SILENCE_MS);
+  try {
+    const response = await ask(ended.signal);
+    opened(response);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ''; ;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      clearTimeout(timer);
+      timer = setTimeout(stop, SILENCE_MS);
+      const blocks = (text + value).split('\n\n');
+      text = blocks.pop();
+      for (const block of blocks) take(fieldsOf(block));
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+    ended.abort();
+  }
+}
+
+/** Returns the fields of one event. A comment has none. */
+function fieldsOf(block) {
+  const fields = {};
+  for (const line of block.split('\n')) {
+    const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (field) fields[field] = value;
+  }
+  return { ...fields, data: parsed(fields.data ?? '{}') ?? {} };
+}
+
+/** The live stream of all leases of a page. It is open only while the page is visible, because browsers allow six per server. */
+class Stream {
+  #turno;
+  #watchers = new Set();
+  #running = null;
+  #position = null;
+  live = false;
+
+  constructor(turno) {
+    this.#turno = turno;
+  }
+
+  watch(resource, heard) {
+    const watcher = { resource, heard };
+    if (this.#watchers.size === 0) document.addEventListener('visibilitychange', this.#turn);
+    this.#watchers.add(watcher);
+    this.#turn();
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) document.removeEventListener('visibilitychange', this.#turn);
+      this.#turn();
+    };
+  }
+
+  #turn = () => {
+    const wanted = this.#watchers.size > 0 && !hidden();
+    if (wanted && !this.#running) {
+      this.#running = new AbortController();
+      this.#run(this.#running.signal);
+    } else if (!wanted) {
+      this.#running?.abort();
+      this.#running = null;
+    }
+  };
+
+  async #run(signal) {
+    for (let pause = RETRY_MS; !signal.aborted; pause = Math.min(pause * 2, RETRY_MAX_MS)) {
+      try {
+        await this.#listen(signal, () => (pause = RETRY_MS));
+      } catch {
+        // `live` becomes false, and the leases poll meanwhile.
+      }
+      if (this.#running?.signal === signal || !this.#running) this.live = false;
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, pause * (0.75 + Math.random() / 2));
+        signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+      });
+    }
+  }
+
+  async #listen(signal, opened) {
+    const headers = { accept: 'text/event-stream' };
+    if (this.#position) headers['last-event-id'] = this.#position;
+    const ask = (signal) => this.#turno.request('/v1/events?topics=leases', { headers, signal });
+    const open = (response) => {
+      if (!response.ok || !response.body) throw new TurnoError(response.status, null);
+      this.live = true;
+      opened();
+      this.#tell({ name: 'open' });
+    };
+    await follow(ask, signal, open, ({ id, event, data }) => {
+      if (id) this.#position = id;
+      if (event) this.#tell({ name: event, ...data });
+    });
+  }
+
+  /** `open` and `reset` name no resource and concern every watcher. */
+  #tell(event) {
+    for (const { resource, heard } of [...this.#watchers]) {
+      if (event.resource === resource || event.name === 'open' || event.name === 'reset') heard(event);
+    }
+  }
+}
+
+// client.js: The HTTP client: calls with a token or the console's cookie.
+
+/** A token with a known expiry is replaced this long before it. */
+const TOKEN_SPARE_MS = 60_000;
+
+/** Returns the origin that served this module: the server, unless the page names another. */
+function home() {
+  const { origin } = new URL(import.meta.url);
+  return origin === 'null' ? '' : origin;
+}
+
+/** Returns a token source that asks the application's backend, which answers as `POST /v1/sessions` does. */
+function tokenFrom(url, init = {}) {
+  return async () => {
+    const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store', ...init });
+    if (!response.ok) throw new TurnoError(response.status, null);
+    return response.json();
+  };
+}
+
+/** A client of one server. `token` is a string or a function that returns one. Without it, requests use the console's cookie. */
+class Turno {
+  #token;
+  #known = null;
+  #ends = Infinity;
+  #asked = null;
+  #who = null;
+  #stream;
+  /** When the oldest unanswered call was sent. */
+  #asking = null;
+
+  constructor({ server = home(), token = null, language = null } = {}) {
+    this.server = String(server).replace(/\/+$/, '');
+    this.language = language;
+    this.token = token;
+    this.#stream = new Stream(this);
+  }
+
+  get token() {
+    return this.#token;
+  }
+
+  set token(token) {
+    this.#token = token;
+    this.#known = typeof token === 'string' ? token : null;
+    this.#ends = Infinity;
+    this.#who = null;
+  }
+
+  /** Returns this page's lease on a resource. */
+  lease(resource, options = {}) {
+    return new Lease(resource, { ...options, turno: this });
+  }
+
+  /** Returns the caller, as `GET /v1/me` answers. */
+  me() {
+    this.#who ??= this.call('GET', '/v1/me').catch((error) => {
+      this.#who = null;
+      throw error;
+    });
+    return this.#who;
+  }
+
+  /** How long the oldest call has been unanswered; 0 if all are answered. */
+  get silent_ms() {
+    return this.#asking ? since(this.#asking) : 0;
+  }
+
+  /** Calls the API; `path` begins with `/v1`. Throws a TurnoError if the server refuses. */
+  async call(method, path, body, { timeout_ms = REQUEST_MS } = {}) {
+    const ended = new AbortController();
+    const timer = setTimeout(() => ended.abort(), timeout_ms);
+    // A long poll is silent on purpose, so it does not count as unanswered.
+    if (timeout_ms <= REQUEST_MS) this.#asking ??= clock();
+    try {
+      const response = await this.request(path, { method, body: body && JSON.stringify(body), signal: ended.signal });
+      this.#asking = null;
+      const document = parsed(await response.text());
+      if (!response.ok) throw new TurnoError(response.status, document);
+      return document;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Sends a request with the token or the cookie. After a 401 it asks for a new token once. */
+  async request(path, init) {
+    const token = await this.#bearer(false);
+    const response = await fetch(this.server + path, this.#dressed(init, token));
+    if (response.status !== 401 || typeof this.#token !== 'function') return response;
+    // Another call may have fetched a new token meanwhile.
+    const fresh = await this.#bearer(token === this.#known);
+    return fetch(this.server + path, this.#dressed(init, fresh));
+  }
+
+  /** Sends a request while the page closes: at once, with the token at hand, ignoring the answer. */
+  farewell(path, body, method = 'POST') {
+    const init = { method, body: JSON.stringify(body), keepalive: true };
+    fetch(this.server + path, this.#dressed(init, this.#known)).catch(nothing);
+  }
+
+  /** Calls `heard(event)` for every event of a resource, until the returned function is called. */
+  watch(resource, heard) {
+    return this.#stream.watch(resource, heard);
+  }
+
+  /** Whether the live stream is open. */
+  get live() {
+    return this.#stream.live;
+  }
+
+  #dressed({ headers = {}, ...init }, token) {
+    const all = { accept: 'application/json', ...headers };
+    if (init.body) all['content-type'] = 'application/json';
+    if (token) all.authorization = `Bearer ${token}`;
+    if (this.language) all['accept-language'] = this.language;
+    return { cache: 'no-store', credentials: token ? 'omit' : 'same-origin', ...init, headers: all };
+  }
+
+  async #bearer(fresh) {
+    if (typeof this.#token !== 'function') return this.#known;
+    if (!fresh && this.#known && Date.now() < this.#ends) return this.#known;
+    const source = this.#token;
+    this.#asked ??= Promise.resolve(source())
+      .then((given) => {
+        if (this.#token === source) this.#keep(given);
+      })
+      .finally(() => (this.#asked = null));
+    await this.#asked;
+    return this.#known;
+  }
+
+  #keep(given) {
+    const { token, expires_at } = typeof given === 'object' && given ? given : { token: given };
+    const ends = expires_at ? Date.parse(expires_at) : Infinity;
+    this.#known = token ?? null;
+    // Keep the token for at least a second, because with a wrong clock every call would ask for a new one.
+    this.#ends = Math.max(ends - TOKEN_SPARE_MS, Date.now() + (ends - Date.now()) / 2, Date.now() + 1_000);
+  }
+}
+
+/** Clients that leases share if the page passes no `Turno`: each client opens a stream, and browsers allow six per server. */
+const shared = new Set();
+
+function share({ server = home(), token = null, language = null }) {
+  const same = (one) => one.server === server && one.token === token && one.language === language;
+  let found = [...shared].find(same);
+  if (!found) {
+    found = { server, token, language, users: 0, turno: new Turno({ server, token, language }) };
+    shared.add(found);
+  }
+  found.users += 1;
+  const leave = () => {
+    found.users -= 1;
+    if (found.users === 0) shared.delete(found);
+  };
+  return { turno: found.turno, leave };
+}
+
+// element.js: The custom element `<turno-lease>`.
+
+/** The actions that `data-turno-action` can name. */
 const ACTIONS = {
   claim: (lease) => lease.claim(),
   release: (lease) => lease.release(),
@@ -1340,7 +1363,7 @@ const ACTIONS = {
 };
 const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'moved', 'unknown', 'offered', 'turn', 'error'];
 
-/** What is said where nobody has answered, who could have said it: in the language of the page. */
+/** The error text if the server does not answer, in the language of the page. */
 const SILENT = {
   es: 'El servidor no contestó. Pruebe de nuevo.',
   en: 'The server did not answer. Try again.',
@@ -1348,7 +1371,7 @@ const SILENT = {
 
 const sources = new Map();
 
-/** The same address is the same source, or elements could not share what they use. */
+/** Returns one token source per address, so that elements with the same address share a client. */
 function sourceOf(url) {
   if (!sources.has(url)) sources.set(url, tokenFrom(url));
   return sources.get(url);
@@ -1357,15 +1380,18 @@ function sourceOf(url) {
 /**
  * `<turno-lease resource="invoice:7" server="https://turno.example" token-url="/turno/session">`
  *
- * Says everything as events, which bubble, and mirrors `state` as an attribute for style sheets. Inside it
- * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
- * something is shown or enabled (or `other-locked`, `other-offered`, `warning`, `warning-idle`, `warning-work`, `requested`, `request-said`, `waiting`),
- * and `data-turno-text` fills in `holder`,
- * `since`, `reason`, `message`, `asker`, `request`, `position` or `error`: what a button could not do. Without a place for
- * that last one it is said in a paragraph at the end of the element. Whoever stands on a control that goes away with the
- * state stays in the element.
+ * Dispatches every event of the lease as a bubbling event and mirrors `state` as an attribute for style sheets. Inside
+ * the element:
+ * - `data-turno-action` gives a button its action.
+ * - `data-turno-show` and `data-turno-enable` list the states in which a node is shown or enabled. Besides the states of
+ *   the lease they accept `other-locked`, `other-offered`, `warning`, `warning-idle`, `warning-work`, `requested`,
+ *   `request-said` and `waiting`.
+ * - `data-turno-text` fills in `holder`, `since`, `reason`, `message`, `asker`, `request`, `position` or `error`.
+ *
+ * `error` says why the last action failed. Without a node for it, the element appends a paragraph. If the focused control
+ * is hidden by a change of state, the focus stays in the element.
  */
-export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
+class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ['resource', 'server', 'token-url', 'instance', 'single'];
   #token = null;
   #lease = null;
@@ -1570,3 +1596,5 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
 
 if (globalThis.customElements && !customElements.get('turno-lease'))
   customElements.define('turno-lease', TurnoLeaseElement);
+
+export { Lease, Turno, TurnoError, TurnoLeaseElement, follow, tokenFrom };

@@ -5,6 +5,7 @@
 
 mod api;
 mod browser;
+mod bundle;
 mod docs;
 mod postgres;
 mod product;
@@ -18,6 +19,7 @@ const USAGE: &str = "\
 cargo xtask test                      every step, in order; what CI runs
 cargo xtask test --only STEP[,STEP]   some steps, while developing
 cargo xtask list                      the steps and what each one checks
+cargo xtask bundle                    joins web/turno/*.js into web/turno.js
 ";
 
 fn main() -> ExitCode {
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(None),
         ["test", "--only", names] => test::run(Some(names)),
         ["list"] => test::list(),
+        ["bundle"] => bundle::run(),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
