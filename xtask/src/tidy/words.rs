@@ -55,6 +55,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/turno/src/stores/postgres/sync/body.sql", "installed with its comments, which its hash covers"),
     ("docs/reference/access.md", "generated from the table of routes"),
     ("docs/reference/cli.md", "generated from `--help`"),
+    ("web/turno.js", "joined from web/turno/, which is checked"),
     ("web/console/vendor/", "files of other projects, unchanged"),
     (OURSELVES, "the rules' own counterexamples"),
 ];
@@ -74,7 +75,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("crates/turno/src/engine/", 1),
     ("crates/turno/src/stores/", 3),
     ("examples/", 3),
-    ("web/", 208),
+    ("web/", 189),
 ];
 
 pub(super) fn no_riddles(tree: &Tree) -> Vec<Finding> {
