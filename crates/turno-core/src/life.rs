@@ -23,6 +23,8 @@ const TASKS_MIN: i64 = 10_000;
 /// How many more task ids it skips for every millisecond that it may have lost. More than any installation creates,
 /// because two standbys that are promoted one after the other must not issue the same ids.
 const TASKS_PER_MS: i64 = 10;
+/// How many it skips at least for every second that the sequence moves.
+const TASKS_PER_GAP_S: i64 = 10;
 
 /// Identifies the server and the history that a database belongs to. A part that the engine cannot read is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,9 +73,17 @@ pub struct Beginning {
 /// Decides how a life begins.
 ///
 /// The engine calls this when its process starts (`starts`), and when the origin that it found differs from the stored
-/// one. `was` holds the counters as the database has them now.
-pub fn begin(stored: Option<&Origin>, found: &Origin, was: Counters, starts: bool, now: Time) -> Beginning {
-    let went_back = stored.is_some_and(|stored| found.has_left(stored));
+/// one. `was` holds the counters as the database has them now. `committed` is the time that this process has recorded in
+/// the database; if the database has an earlier one, a snapshot was restored under the running process.
+pub fn begin(
+    stored: Option<&Origin>,
+    found: &Origin,
+    was: Counters,
+    committed: Option<Time>,
+    starts: bool,
+    now: Time,
+) -> Beginning {
+    let went_back = committed > Some(was.recorded) || stored.is_some_and(|stored| found.has_left(stored));
     let is_new = starts || stored != Some(found);
     let by_clock = BEGINNING.until(now).0.saturating_mul(NUMBERS_PER_MS);
     let mut counters = was;
@@ -82,8 +92,9 @@ pub fn begin(stored: Option<&Origin>, found: &Origin, was: Counters, starts: boo
     }
     if went_back {
         counters.number = counters.number.max(was.number.saturating_add(MOVE_MIN));
+        let gap_s = (counters.number - was.number) / NUMBERS_PER_MS / 1_000;
         let lost = was.recorded.until(now).0.saturating_mul(TASKS_PER_MS);
-        counters.task = was.task.saturating_add(TASKS_MIN).saturating_add(lost);
+        counters.task = was.task.saturating_add(TASKS_MIN).saturating_add(lost.max(gap_s * TASKS_PER_GAP_S));
         counters.position = counters.number.max(was.position.saturating_add(MOVE_MIN));
     }
     Beginning { counters, went_back, writes: counters != was || stored != Some(found) }
@@ -103,19 +114,28 @@ mod tests {
     }
 
     #[test]
+    fn a_snapshot_restored_under_a_running_process_has_gone_back() {
+        let (stopped, started) = (origin("c1/10", "1", "8:00"), origin("c1/10", "1", "9:00"));
+        let restored = begin(Some(&stopped), &started, WAS, Some(NOW + Span(1)), false, NOW + Span(2));
+        assert!(restored.went_back && restored.counters.task > WAS.task && restored.counters.position > WAS.position);
+        let restarted = begin(Some(&stopped), &started, WAS, Some(NOW), false, NOW + Span(2));
+        assert!(!restarted.went_back, "the database has everything that the process committed");
+    }
+
+    #[test]
     fn process_start_moves_only_the_sequence_to_the_clock() {
         let home = origin("c1/10", "1", "8:00");
-        let begun = begin(Some(&home), &home, WAS, true, NOW);
+        let begun = begin(Some(&home), &home, WAS, None, true, NOW);
         assert_eq!(begun.counters, Counters { number: 86_400_000_000, ..WAS });
         assert!(begun.writes && !begun.went_back);
-        let again = begin(Some(&home), &home, begun.counters, true, NOW + Span(900));
+        let again = begin(Some(&home), &home, begun.counters, None, true, NOW + Span(900));
         assert_eq!(again.counters, begun.counters, "a jump below one million numbers is not written");
         assert!(!again.writes);
     }
 
     #[test]
     fn database_without_a_stored_origin_has_not_gone_back() {
-        let begun = begin(None, &origin("c1/10", "1", "8:00"), WAS, true, NOW);
+        let begun = begin(None, &origin("c1/10", "1", "8:00"), WAS, None, true, NOW);
         assert_eq!((begun.went_back, begun.counters.task, begun.counters.position), (false, 7, 90));
         assert!(begun.writes);
     }
@@ -127,6 +147,7 @@ mod tests {
             Some(&origin("c1/10", "1", "8:00")),
             &origin("c1/10", "2", "7:00"),
             was,
+            None,
             false,
             NOW + Span::from_secs(60),
         );
@@ -142,7 +163,8 @@ mod tests {
     fn two_promotions_from_the_same_state_issue_different_numbers() {
         let (home, promoted) = (origin("c1/10", "1", "8:00"), origin("c1/10", "2", "7:00"));
         let was = Counters { number: 86_400_000_000, task: 7, position: 90, recorded: NOW };
-        let begin_at = |seconds| begin(Some(&home), &promoted, was, false, NOW + Span::from_secs(seconds)).counters;
+        let begin_at =
+            |seconds| begin(Some(&home), &promoted, was, None, false, NOW + Span::from_secs(seconds)).counters;
         let (first, second) = (begin_at(60), begin_at(75));
         assert!(second.number - first.number >= 15_000_000, "fifteen seconds of numbers lie between them");
         assert_eq!(second.task - first.task, 150_000, "the first one cannot have given as many in fifteen seconds");
@@ -152,13 +174,14 @@ mod tests {
     #[test]
     fn promotion_moves_the_sequence_even_if_the_clock_is_behind_it() {
         let was = Counters { number: 900_000_000_000_000, task: 7, position: 90, recorded: NOW };
-        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c2/10", "1", "8:00"), was, false, Time(0));
+        let begun =
+            begin(Some(&origin("c1/10", "1", "8:00")), &origin("c2/10", "1", "8:00"), was, None, false, Time(0));
         assert_eq!(begun.counters.number, 900_000_001_000_000);
     }
 
     #[test]
     fn server_restart_begins_a_life_but_has_not_gone_back() {
-        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c1/10", "1", "9:00"), WAS, false, NOW);
+        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c1/10", "1", "9:00"), WAS, None, false, NOW);
         assert!(begun.writes && !begun.went_back);
         assert_eq!(begun.counters.number, 86_400_000_000);
     }
@@ -166,13 +189,13 @@ mod tests {
     #[test]
     fn life_begun_by_another_process_moves_no_counter() {
         let home = origin("c1/10", "2", "8:00");
-        let met = begin(Some(&home), &home, WAS, false, NOW);
+        let met = begin(Some(&home), &home, WAS, None, false, NOW);
         assert_eq!(met, Beginning { counters: WAS, went_back: false, writes: false });
     }
 
     #[test]
     fn unreadable_origin_does_not_count_as_gone_back() {
-        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("", "", ""), WAS, false, NOW);
+        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("", "", ""), WAS, None, false, NOW);
         assert!(!begun.went_back);
     }
 }

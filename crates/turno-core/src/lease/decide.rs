@@ -130,7 +130,8 @@ impl DecisionBuilder<'_> {
             return Ok(Outcome::Beat(Beat::RollingTimeout));
         }
         if self.changed || grant.idle || now - grant.heartbeat_at >= quiet {
-            let wanted = now + grant.ttl;
+            // An operator who lowers `max_ttl` shortens running leases, too.
+            let wanted = now + grant.ttl.min(policy.max_ttl.max(policy.ttl));
             grant.expires_at = grant.expires_at.max(cap.map_or(wanted, |cap| cap.min(wanted)));
             grant.heartbeat_at = now;
             grant.idle = false;

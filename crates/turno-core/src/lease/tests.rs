@@ -166,6 +166,17 @@ fn heartbeat_at_expiry_is_refused_even_if_the_lease_is_free() {
 }
 
 #[test]
+fn heartbeat_renews_by_no_more_than_the_longest_ttl_of_the_policy() {
+    let mut bench = Bench::new();
+    let fence = bench.claimed("ana");
+    bench.policy.ttl = Span(5_000);
+    bench.policy.max_ttl = Span(5_000);
+    bench.pass(28_000);
+    bench.beat("ana", fence).expect("renewed");
+    assert_eq!(bench.grant().expires_at, bench.now + Span(5_000), "the operator has lowered the policy meanwhile");
+}
+
+#[test]
 fn heartbeat_renews_by_the_ttl_of_the_claim() {
     let mut bench = Bench::new();
     let ttl = Some(Span::from_secs(300));

@@ -157,7 +157,8 @@ impl Start {
         let row = rows.first().ok_or_else(|| garbled("a database without a life"))?;
         let Moment { now, recorded, xid, life, .. } = Moment::read(&shared.clock, &answers.take())?;
         let (stored, found, was) = (stored(row)?, found(row)?, counters(row, recorded)?);
-        let begun = begin(stored.as_ref(), &found, was, starts, now);
+        let committed = shared.recorded.get(shared.lives.generation());
+        let begun = begin(stored.as_ref(), &found, was, committed, starts, now);
         let drafts = begun.went_back.then(|| life_entry(stored.as_ref(), &found, was, begun.counters));
         let entries = chain(&mut head, now, drafts.into_iter().collect());
         Ok(Start { origin: found, begun, entries, words: life, xid })

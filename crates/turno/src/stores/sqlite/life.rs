@@ -17,7 +17,7 @@ use turno_core::time::{Span, Time};
 
 /// If the file was modified longer than this after the recorded time, something else has written it. The recorded time
 /// lags by a second, and closing may move the log into the file a little later.
-const WRITTEN_LATER: Span = Span::from_secs(60);
+const WRITTEN_LATER: Span = Span::from_secs(10);
 
 /// The file's metadata.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &Fil
     let count = stored.as_ref().map_or(0, |stored| stored.timeline.parse::<u64>().unwrap_or_default());
     let timeline = (count + u64::from(restored)).to_string();
     let found = Origin { identifier: FileStamp::read(path).identifier, timeline, started: String::new() };
-    let begun = life::begin(stored.as_ref(), &found, was, true, write.now);
+    let begun = life::begin(stored.as_ref(), &found, was, None, true, write.now);
     if begun.writes {
         save(&write, &found, &begun)?;
     }

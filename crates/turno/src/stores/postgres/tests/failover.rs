@@ -258,3 +258,19 @@ async fn a_dump_restored_under_a_running_engine_begins_another_life() {
     assert!(new_task(&turno).await > task);
     assert_eq!(number(&client, "select count(*) from turno.audit where action = 'database_life'").await, 1);
 }
+
+#[tokio::test]
+async fn snapshot_restored_under_a_running_engine_begins_another_life() {
+    let (store, url) = fresh_store().await;
+    let turno = Turno::on(Arc::new(store), Options::default());
+    let before = claim_lease(&turno, "ana").await;
+    let task = new_task(&turno).await;
+    let client = outside(&url).await;
+    // A snapshot has the same origin, an older recorded time, and older sequences. The restart changes the life.
+    let restored = "update turno.life set number = number + 1; update turno.mark set high = high - 60000; \
+                    alter sequence turno.task_id_seq restart with 1; delete from turno.task";
+    client.batch_execute(restored).await.unwrap();
+    assert!(claim_lease(&turno, "eva").await > before);
+    assert!(new_task(&turno).await > task);
+    assert_eq!(number(&client, "select count(*) from turno.audit where action = 'database_life'").await, 1);
+}
