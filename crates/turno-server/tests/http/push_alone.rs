@@ -31,6 +31,14 @@ async fn users(world: &World, receiver: &Receiver, probe_ms: u64) -> Client {
     pushed(world, "users", policy, push).await
 }
 
+/// Enqueues a change and answers both of its attempts with this status.
+async fn use_up_attempts(client: &Client, receiver: &mut Receiver, id: &str, status: u16) {
+    add(client, "users", change(id)).await;
+    for _ in 0..2 {
+        receiver.next().await.answer(status);
+    }
+}
+
 /// Waits until the destination of `users` meets a condition.
 async fn destination(client: &Client, is: impl Fn(&Value) -> bool) -> Value {
     let waiting = async {
@@ -47,10 +55,7 @@ async fn destination(client: &Client, is: impl Fn(&Value) -> bool) -> Value {
 async fn p6_one_key_exhausted_by_an_outage_is_delivered_after_another_key_succeeds(world: World) {
     let mut receiver = Receiver::start().await;
     let eva = users(&world, &receiver, NEVER).await;
-    add(&eva, "users", change("alone")).await;
-    for _ in 0..2 {
-        receiver.next().await.answer(503);
-    }
+    use_up_attempts(&eva, &mut receiver, "alone", 503).await;
     item_in(&eva, "users", "alone", "exhausted").await;
     add(&eva, "users", change("other")).await;
     let call = receiver.next().await;
@@ -66,10 +71,7 @@ async fn p6_one_key_exhausted_by_an_outage_is_delivered_after_another_key_succee
 async fn s11_one_exhausted_key_is_probed_and_the_first_success_revives_it_with_one_audit_entry(world: World) {
     let mut receiver = Receiver::start().await;
     let eva = users(&world, &receiver, OFTEN).await;
-    add(&eva, "users", change("alone")).await;
-    for _ in 0..2 {
-        receiver.next().await.answer(503);
-    }
+    use_up_attempts(&eva, &mut receiver, "alone", 503).await;
     for _ in 0..3 {
         let probe = receiver.next().await;
         assert_eq!((probe.ids(), receiver.has_more()), (vec!["alone".to_owned()], false), "one probe at a time");
@@ -91,10 +93,7 @@ async fn s11_an_outage_of_one_key_survives_a_restart_of_the_server(world: World)
     let mut world = world;
     let mut receiver = Receiver::start().await;
     let eva = users(&world, &receiver, OFTEN).await;
-    add(&eva, "users", change("alone")).await;
-    for _ in 0..2 {
-        receiver.next().await.answer(503);
-    }
+    use_up_attempts(&eva, &mut receiver, "alone", 503).await;
     item_in(&eva, "users", "alone", "exhausted").await;
     let probe = receiver.next().await;
     world.server.kill();
@@ -151,10 +150,7 @@ async fn a_key_that_fails_while_others_succeed_stays_exhausted_and_is_not_probed
 async fn q14_a_key_that_fails_alone_delays_no_other_key(world: World) {
     let mut receiver = Receiver::start().await;
     let eva = users(&world, &receiver, NEVER).await;
-    add(&eva, "users", change("bad")).await;
-    for _ in 0..2 {
-        receiver.next().await.answer(500);
-    }
+    use_up_attempts(&eva, &mut receiver, "bad", 500).await;
     item_in(&eva, "users", "bad", "exhausted").await;
     // The next probe is an hour away. A healthy key does not wait for it.
     add(&eva, "users", change("good")).await;
@@ -167,10 +163,7 @@ async fn q14_a_key_that_fails_alone_delays_no_other_key(world: World) {
 async fn a_new_change_of_a_probed_key_is_delivered_and_ends_the_outage(world: World) {
     let mut receiver = Receiver::start().await;
     let eva = users(&world, &receiver, OFTEN).await;
-    add(&eva, "users", change("alone")).await;
-    for _ in 0..2 {
-        receiver.next().await.answer(503);
-    }
+    use_up_attempts(&eva, &mut receiver, "alone", 503).await;
     item_in(&eva, "users", "alone", "exhausted").await;
     let probe = receiver.next().await;
     let newer = json!([{ "id": "newer", "key": "key of alone", "payload": "newer" }]);
