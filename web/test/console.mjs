@@ -3,7 +3,7 @@
 import { newContext } from './harness.mjs';
 
 const PASSWORD = 'una clave larga';
-const WORDS = { es: ['Usuario', 'Contraseña', 'Entrar'], en: ['User', 'Password', 'Come in'] };
+const WORDS = { es: ['Usuario', 'Contraseña', 'Entrar'], en: ['User', 'Password', 'Sign in'] };
 
 export async function signedIn(browser, server, person, options = {}) {
   if (!person.hasPassword) await server.password(person.id, PASSWORD);

@@ -65,14 +65,14 @@ for (const [name, path] of Object.entries(PAGES)) {
 test('what somebody else does is seen without a reload, and what is being typed stays', async () => {
   const page = await open(server.admin, '/leases');
   await page.evaluate(() => { window.stillTheSame = true; });
-  await page.getByLabel('Recurso que empieza con').fill('puerta');
-  await page.getByLabel('Recurso que empieza con').press('Enter');
+  await page.getByLabel('El recurso empieza con').fill('puerta');
+  await page.getByLabel('El recurso empieza con').press('Enter');
   await page.waitForURL(/prefix=puerta/);
-  await page.getByText('Nada coincide con estos filtros').waitFor();
-  await page.getByLabel('Quién').pressSequentially('an');
+  await page.getByText('Sin resultados para estos filtros').waitFor();
+  await page.getByLabel('Persona').pressSequentially('an');
   await did(ana, 'POST', '/v1/leases/puerta:7/claim', {});
   await page.getByRole('link', { name: 'puerta:7' }).waitFor();
-  assert.equal(await page.getByLabel('Quién').inputValue(), 'an');
+  assert.equal(await page.getByLabel('Persona').inputValue(), 'an');
   assert.equal(await page.evaluate(() => document.activeElement.id), 'holder');
   assert.equal(await page.evaluate(() => window.stillTheSame), true, 'the page was not loaded again');
   await page.context().close();
@@ -92,7 +92,7 @@ test('a dialog stays open while the page changes behind it, and its reason reach
   await page.getByRole('dialog').getByRole('button', { name: 'Forzar liberación' }).click();
   await page.getByText('caja:9 quedó libre').waitFor();
   await page.goto(`${server.url}/audit`);
-  await page.getByRole('rowheader', { name: 'Liberó un bloqueo ajeno' }).first().waitFor();
+  await page.getByRole('rowheader', { name: 'Liberó un bloqueo a la fuerza' }).first().waitFor();
   await page.getByText('cierre').first().waitFor();
   await page.context().close();
 });
@@ -132,7 +132,7 @@ async function stirred(page) {
 
 test('what is unfolded, focused and scrolled to stays while the page changes', async () => {
   const page = await open(server.admin, '/queues/chat', { viewport: { width: 1000, height: 400 } });
-  await page.getByText('Política en vigor').click();
+  await page.getByText('Política vigente').click();
   await page.evaluate(() => { window.scrollTo(0, 220); });
   const link = page.getByRole('link', { name: 'm-1' });
   await link.evaluate((element) => element.focus({ preventScroll: true }));
@@ -190,7 +190,7 @@ test('whoever is signed out elsewhere is told on the page and shown the way in',
   await did(server.admin, 'PATCH', '/v1/users/rosa', { disabled: true });
   await did(server.admin, 'POST', '/v1/queues/chat/pause', {});
   await did(server.admin, 'POST', '/v1/queues/chat/resume', {});
-  await page.getByRole('alert').getByRole('link', { name: 'Entrar de nuevo' }).click();
+  await page.getByRole('alert').getByRole('link', { name: 'Iniciar sesión de nuevo' }).click();
   await page.waitForURL(/\/sign-in\?next=%2Fqueues/);
   await page.context().close();
 });
@@ -234,6 +234,6 @@ test('without scripts one filters, opens a dialog and does what it says', async 
   await page.getByRole('dialog').getByRole('button', { name: 'Pausar' }).click();
   await page.getByText('chat quedó en pausa').waitFor();
   await page.getByRole('button', { name: 'Reanudar' }).click();
-  await page.getByText('chat sigue').waitFor();
+  await page.getByText('chat se reanudó').waitFor();
   await page.context().close();
 });

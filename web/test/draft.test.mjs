@@ -52,7 +52,7 @@ test('leaving a form with unsaved text is asked about, and what was typed stands
   await page.waitForURL(/\/tasks$/);
   assert.deepEqual(asked, ['beforeunload']);
   await page.goto(`${server.url}/tasks/new`);
-  await restored(page, 'Lo que escribió y no guardó sigue aquí.');
+  await restored(page, 'Se recuperó su texto sin guardar.');
   await assertAccessible(page);
   await button(page, 'Descartar').click();
   assert.equal(await title(page).inputValue(), '');
@@ -72,7 +72,7 @@ test('a session that ended leads back to the form with what was typed; saved, it
   await page.getByLabel('Contraseña', { exact: true }).fill('una clave larga');
   await button(page, 'Entrar').click();
   await page.waitForURL(/\/tasks\/new$/);
-  await restored(page, 'Su sesión terminó; lo que escribió sigue aquí.');
+  await restored(page, 'Su sesión terminó. Su texto sigue aquí');
   await button(page, 'Guardar borrador').click();
   await text(page, 'El borrador quedó guardado').waitFor();
   await page.goto(`${server.url}/tasks/new`);
@@ -86,11 +86,11 @@ test('a dead server leaves the form where it is and says so; the same text is sa
   await writing(page, `/tasks/${body.id}/edit`);
   await server.down();
   await button(page, 'Guardar borrador').click();
-  await text(page, /El servidor no contesta\. No se guardó nada; lo que escribió sigue aquí/).waitFor();
+  await text(page, /El servidor no responde\. No se guardó nada; su texto queda en este navegador/).waitFor();
   assert.equal(await title(page).inputValue(), 'Alta de sillas');
   await server.up();
   await page.reload();
-  await restored(page, 'Lo que escribió y no guardó sigue aquí.');
+  await restored(page, 'Se recuperó su texto sin guardar.');
   await button(page, 'Guardar borrador').click();
   await text(page, 'El borrador quedó guardado').waitFor();
   const saved = (await ana.call('GET', `/v1/tasks/${body.id}`)).body;
@@ -108,10 +108,10 @@ test('what was typed onto an older draft does not overwrite what somebody saved 
   const changed = await server.admin.call('PUT', `/v1/tasks/${body.id}`, { title: 'De Eva', lines: [] });
   assert.equal(changed.status, 200, JSON.stringify(changed.body));
   await page.reload();
-  await restored(page, 'Lo que escribió y no guardó sigue aquí.');
+  await restored(page, 'Se recuperó su texto sin guardar.');
   await button(page, 'Guardar borrador').click();
   await text(page, /Eva cambió este borrador mientras usted escribía/).waitFor();
-  await page.getByRole('link', { name: 'Descartar lo mío y cargar esto' }).click();
+  await page.getByRole('link', { name: 'Descartar la mía y cargar la guardada' }).click();
   await until('what Eva saved', () => title(page).inputValue(), (found) => found === 'De Eva');
 });
 
@@ -132,9 +132,9 @@ test('whoever writes is told of what others save meanwhile, and that it is no dr
   await page.clock.runFor(30_000);
   assert.equal(await page.locator('#newer').isVisible(), false, 'nobody did anything');
   await server.admin.call('PUT', `/v1/tasks/${body.id}`, { title: 'De Eva', lines: [{ kind: 'quantity', sku: 'mesa', quantity: 2 }] });
-  await told(/Otra persona guardó cambios en este borrador mientras usted escribe/);
+  await told(/Otra persona guardó este borrador mientras usted escribía/);
   assert.equal((await server.admin.call('POST', `/v1/tasks/${body.id}/ready`)).status, 200);
-  await told(/La tarea ya no es un borrador: lo que escribe aquí no se podrá guardar/);
+  await told(/La tarea ya no es un borrador\. Su texto no se puede guardar/);
 });
 
 test('two windows write two new tasks: neither finds the text of the other, and each saves its own', async () => {
@@ -148,13 +148,13 @@ test('two windows write two new tasks: neither finds the text of the other, and 
   assert.equal(await title(second).inputValue(), '');
   await title(second).fill('Baja de mesas');
   await first.reload();
-  await restored(first, 'Lo que escribió y no guardó sigue aquí.');
+  await restored(first, 'Se recuperó su texto sin guardar.');
   await button(second, 'Guardar borrador').click();
   await second.waitForURL(/\/tasks\/\d+$/);
   await first.reload();
-  await restored(first, 'Lo que escribió y no guardó sigue aquí.');
+  await restored(first, 'Se recuperó su texto sin guardar.');
   // A window that is gone leaves its text to the next one that is opened.
   await first.close({ runBeforeUnload: false });
   await second.goto(`${server.url}/tasks/new`);
-  await restored(second, 'Lo que escribió y no guardó sigue aquí.');
+  await restored(second, 'Se recuperó su texto sin guardar.');
 });

@@ -11,7 +11,7 @@ const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
 office();
 
-const notice = (page) => page.getByRole('alert').filter({ hasText: 'Su sesión terminó' });
+const notice = (page) => page.getByRole('alert').filter({ hasText: 'Esta página ya no se actualiza' });
 const disable = (id) => server.admin.call('PATCH', `/v1/users/${id}`, { disabled: true });
 
 test('somebody who is disabled while typing is told, keeps the text in sight, and learns why at the way in', async () => {
@@ -21,15 +21,15 @@ test('somebody who is disabled while typing is told, keeps the text in sight, an
   await quantity(page).fill('77');
   assert.equal((await disable('ana')).status, 200);
   await notice(page).waitFor();
-  await page.getByRole('heading', { name: 'Ya no está en sesión' }).waitFor();
-  await page.getByText('puede copiarlo').waitFor();
+  await page.getByRole('heading', { name: 'Su sesión terminó' }).waitFor();
+  await page.getByText('Inicie sesión de nuevo en este navegador').waitFor();
   assert.deepEqual(await quantity(page).evaluate((field) => [field.value, field.readOnly]), ['77', true]);
   assert.equal(await page.getByText('La procesa usted').filter({ visible: true }).count(), 0, 'nothing claims to be hers');
   assert.equal(new URL(page.url()).pathname, `/tasks/${id}`);
   await screenshots(page, 'process-ended');
   await assertAccessible(page);
   // Nobody holds anybody back: the text is in the browser.
-  await notice(page).getByRole('link', { name: 'Entrar de nuevo' }).click();
+  await notice(page).getByRole('link', { name: 'Iniciar sesión de nuevo' }).click();
   await page.waitForURL(/\/sign-in\?next=/);
   const enter = async (password) => {
     await page.getByLabel('Usuario', { exact: true }).fill('ana');

@@ -48,7 +48,7 @@ export async function opened(person, id, { clock = false, prepare = async () => 
 export async function processing(person, id, options) {
   const page = await opened(person, id, options);
   await button(page, 'Procesar').click();
-  await button(page, 'Dejar la tarea').waitFor();
+  await button(page, 'Liberar tarea').waitFor();
   return page;
 }
 

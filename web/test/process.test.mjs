@@ -118,23 +118,23 @@ test('asked for by another: the holder sees who asks and what they say, and can 
   await button(his, 'Solicitar liberación').click();
   await his.getByLabel('Mensaje (opcional)').fill('La necesito para el cierre');
   await pictured(his, 'asking', ['light', 'phone']);
-  await button(his, 'Solicitar').click();
-  await text(his, /Pidió a las \d\d:\d\d que la libere; a Ana se le avisó\./).waitFor();
-  await text(hers, /Leo pide que la libere \(a las \d\d:\d\d\)\./).waitFor();
+  await button(his, 'Enviar solicitud').click();
+  await text(his, /Solicitó la liberación a Ana a las \d\d:\d\d\./).waitFor();
+  await text(hers, /Leo solicita la liberación \(\d\d:\d\d\)\./).waitFor();
   await text(hers, 'La necesito para el cierre').waitFor();
   const typing = () => quantity(hers).evaluate((field) => [field.value, field === document.activeElement]);
   assert.deepEqual(await typing(), ['305', true], 'who types is not disturbed');
   await server.admin.call('POST', `/v1/tasks/${id}/request-release`, {});
-  await text(hers, /Eva pide que la libere/).waitFor();
-  assert.equal(await text(hers, /Leo pide que la libere/).isVisible(), true, 'all who ask are shown');
+  await text(hers, /Eva solicita la liberación/).waitFor();
+  assert.equal(await text(hers, /Leo solicita la liberación/).isVisible(), true, 'all who ask are shown');
   await pictured(hers, 'requested');
   await button(hers, 'Ahora no').click();
-  await text(hers, /pide que la libere/).waitFor({ state: 'hidden' });
-  await text(his, /Ana contestó a las \d\d:\d\d: ahora no\./).waitFor();
+  await text(hers, /solicita la liberación/).waitFor({ state: 'hidden' });
+  await text(his, /Ana respondió a las \d\d:\d\d: ahora no\./).waitFor();
   await pictured(his, 'declined', ['light', 'phone']);
   await button(his, 'Solicitar liberación').click();
-  await button(his, 'Solicitar').click();
-  await text(hers, /Leo pide que la libere/).waitFor();
+  await button(his, 'Enviar solicitud').click();
+  await text(hers, /Leo solicita la liberación/).waitFor();
   await button(hers, 'Liberar').click();
   await button(hers, 'Procesar').waitFor();
   await button(his, 'Procesar').waitFor();
@@ -151,14 +151,14 @@ test('the waiting line: a place, an offer, and the others who see to whom', asyn
   await text(evas, 'Está en la fila: puesto 2').waitFor();
   await pictured(evas, 'waiting', ['light', 'phone']);
   await button(evas, 'Dejar la fila').click();
-  await button(hers, 'Dejar la tarea').click();
+  await button(hers, 'Liberar tarea').click();
   await text(his, '¡Es su turno!').waitFor();
   await pictured(his, 'offered');
-  await text(evas, 'Ofrecida a Leo').waitFor();
+  await text(evas, 'Reservada para Leo').waitFor();
   await pictured(evas, 'reserved', ['light', 'phone']);
   assert.equal(await button(hers, 'Procesar').isVisible(), false, 'it is not hers to take');
   await button(his, 'Procesar').click();
-  await button(his, 'Dejar la tarea').waitFor();
+  await button(his, 'Liberar tarea').waitFor();
 });
 
 test('seed_000 override, seed_001 ac6 lost to an admin: read-only at once, with the reason, and what was typed stays until it is saved', async () => {
@@ -167,28 +167,28 @@ test('seed_000 override, seed_001 ac6 lost to an admin: read-only at once, with 
   const savable = await unsavable(hers);
   await quantity(hers).fill('44');
   await button(evas, 'Tomar el lock').click();
-  const dialog = evas.getByRole('dialog', { name: '¿Tomar lo que tiene Ana?' });
+  const dialog = evas.getByRole('dialog', { name: '¿Tomar el bloqueo de Ana?' });
   await button(dialog, 'Tomar el lock').click();
   assert.equal(await dialog.getByLabel('Motivo').evaluate((field) => field.validity.valueMissing), true, 'a reason is needed');
   await dialog.getByLabel('Motivo').fill('Ana salió temprano');
   await pictured(evas, 'override', ['light', 'phone']);
   await button(dialog, 'Tomar el lock').click();
-  await button(evas, 'Dejar la tarea').waitFor();
+  await button(evas, 'Liberar tarea').waitFor();
   await hers.getByRole('heading', { name: 'Lock perdido' }).waitFor();
-  await text(hers, /Eva intervino: Ana salió temprano/).waitFor();
+  await text(hers, /Eva tomó o liberó la tarea\. Motivo: Ana salió temprano/).waitFor();
   assert.equal(await isReadOnly(quantity(hers)), true);
   assert.equal(await quantity(hers).inputValue(), '44');
-  await text(hers, 'Lo que escribió sigue abajo, sin guardar.').waitFor();
+  await text(hers, 'Su texto sin guardar está abajo.').waitFor();
   await pictured(hers, 'lost');
   await button(hers, 'Reintentar claim').click();
   await text(hers, /Bloqueada por Eva desde/).waitFor();
   await quantity(evas).fill('50');
   await quantity(evas).press('Enter');
   await text(evas, 'Guardado', { exact: true }).waitFor();
-  await button(evas, 'Dejar la tarea').click();
+  await button(evas, 'Liberar tarea').click();
   await button(evas, 'Procesar').waitFor();
   await button(hers, 'Procesar').click();
-  await button(hers, 'Dejar la tarea').waitFor();
+  await button(hers, 'Liberar tarea').waitFor();
   await text(hers, 'Mientras tanto Eva guardó: 50').waitFor();
   assert.equal(await quantity(hers).inputValue(), '44');
   await pictured(hers, 'conflict', ['light', 'phone']);
@@ -205,16 +205,16 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await page.context().setOffline(true);
-  await text(page, /Sin respuesta del servidor desde las \d\d:\d\d:\d\d\. Su bloqueo vale hasta las \d\d:\d\d:\d\d/).waitFor();
+  await text(page, /Sin conexión desde \d\d:\d\d:\d\d · bloqueo válido hasta \d\d:\d\d:\d\d/).waitFor();
   assert.equal(await text(page, 'Se renueva sola').count(), 0);
-  await page.getByText(/Sin conexión desde/).waitFor();
+  await page.getByText(/Sin conexión desde \d\d:\d\d\. Actualizado/).waitFor();
   await quantity(page).fill('33');
   await quantity(page).press('Tab');
-  await text(page, /Sin guardar: no hubo respuesta/).waitFor();
+  await text(page, /Sin guardar: sin respuesta/).waitFor();
   await pictured(page, 'offline', ['light', 'phone']);
   await page.context().setOffline(false);
   await text(page, 'Guardado', { exact: true }).waitFor();
-  await text(page, 'Se renueva sola mientras usted trabaje.').waitFor();
+  await text(page, 'Bloqueo activo').waitFor();
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 33);
 });
 
@@ -238,7 +238,7 @@ test('what one window has sent and arrives late writes nothing over what she sav
   await quantity(first).fill('41');
   await sent;
   await button(second, 'Continuar aquí').click();
-  await button(second, 'Dejar la tarea').waitFor();
+  await button(second, 'Liberar tarea').waitFor();
   await quantity(second).fill('52');
   await quantity(second).press('Tab');
   await text(second, 'Guardado', { exact: true }).waitFor();
@@ -288,7 +288,7 @@ test('what kept it from being finalized is not said any more once everything is 
   await stuck.waitFor();
   const savable = await unsavable(page);
   await quantity(page).fill('12');
-  await text(page, /Sin guardar: no hubo respuesta/).waitFor();
+  await text(page, /Sin guardar: sin respuesta/).waitFor();
   assert.equal(await stuck.isVisible(), true, 'typed is not saved');
   await savable();
   await text(page, 'Guardado', { exact: true }).waitFor();
@@ -304,8 +304,8 @@ test('left while nobody answers: it is left as soon as somebody does, and no oth
     new MutationObserver(() => states.push(process.dataset.state)).observe(process, { attributeFilter: ['data-state'] });
   });
   await page.context().setOffline(true);
-  await button(page, 'Dejar la tarea').click();
-  await text(page, 'la tarea se deja en cuanto conteste', { exact: false }).waitFor();
+  await button(page, 'Liberar tarea').click();
+  await text(page, 'La tarea se libera cuando el servidor responda', { exact: false }).waitFor();
   assert.equal((await ana.lease(`task:${id}`)).state, 'locked', 'nobody has heard of it');
   await page.context().setOffline(false);
   await button(page, 'Procesar').waitFor();
@@ -324,10 +324,10 @@ test('one person in two windows: the second says so, and can go on', async () =>
   await pictured(second, 'elsewhere', ['light', 'phone']);
   await quantity(first).fill('35');
   await button(second, 'Continuar aquí').click();
-  await button(second, 'Dejar la tarea').waitFor();
-  await text(first, /Usted siguió en otra ventana a las \d\d:\d\d/).waitFor();
+  await button(second, 'Liberar tarea').waitFor();
+  await text(first, /Usted continuó en otra ventana a las \d\d:\d\d/).waitFor();
   assert.deepEqual([await isReadOnly(quantity(first)), await isReadOnly(quantity(second))], [true, false]);
-  await first.getByRole('status').getByText(/Usted siguió en otra ventana/).waitFor({ state: 'attached' });
+  await first.getByRole('status').getByText(/Usted continuó en otra ventana/).waitFor({ state: 'attached' });
   await pictured(first, 'moved');
   await first.close();
   await until('a beat of the second', () => ana.lease(`task:${id}`), ({ state }) => state === 'locked');
@@ -339,10 +339,10 @@ test('one person in two browsers: the first learns at once that it went on in th
   const first = await processing(ana, id);
   const second = await opened(ana, id);
   await button(second, 'Continuar aquí').click();
-  await text(first, /Usted siguió en otro navegador o equipo a las \d\d:\d\d/).waitFor();
+  await text(first, /Usted continuó en otro navegador o equipo a las \d\d:\d\d/).waitFor();
   assert.deepEqual([await isReadOnly(quantity(first)), await isReadOnly(quantity(second))], [true, false]);
   await button(first, 'Continuar aquí').click();
-  await text(second, /Usted siguió en otro navegador o equipo/).waitFor();
+  await text(second, /Usted continuó en otro navegador o equipo/).waitFor();
   assert.equal(await isReadOnly(quantity(first)), false);
 });
 
@@ -378,7 +378,7 @@ test('seed_000 line by line, seed_001 ac7 partially finalized: line by line, wha
   await text(page, /se piden 5 y hay 0/).waitFor();
   await button(page, 'Finalizar (2 líneas)').click();
   await page.getByRole('heading', { name: 'Finalizada en parte' }).waitFor();
-  await text(page, /Se aplicó 1 línea y falta 1/).waitFor();
+  await text(page, /1 línea aplicada, 1 con error/).waitFor();
   await text(page, 'Falló', { exact: true }).waitFor();
   assert.equal(await text(page, 'Lock perdido').isVisible(), false, 'that its lock is gone is no loss');
   await pictured(page, 'partial');
@@ -404,12 +404,12 @@ test('seed_000 override: who decides before the page has heard anything is asked
   // The page itself is read; what it asks about the lock is not answered.
   const evas = await opened(server.admin, id, { prepare: (page) => page.route(/\/v1\/leases\/[^/]+$/, () => {}) });
   await button(evas, 'Forzar liberación').click();
-  const dialog = evas.getByRole('dialog', { name: '¿Liberar lo que tiene Ana?' });
+  const dialog = evas.getByRole('dialog', { name: '¿Liberar el bloqueo de Ana?' });
   await dialog.getByLabel('Motivo').fill('Ana salió temprano');
   await ana.call('POST', `/v1/tasks/${id}/release`, { fence: hers.fence });
   const { body: his } = await leo.call('POST', `/v1/tasks/${id}/claim`, {});
   await button(dialog, 'Forzar liberación').click();
-  await text(evas, 'No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene Leo.').waitFor();
+  await text(evas, 'No se cambió nada: ahora lo tiene Leo.').waitFor();
   assert.equal((await ana.lease(`task:${id}`)).fence, his.fence);
 });
 
@@ -420,17 +420,17 @@ test('seed_000 override: what was decided about one person does not hit the next
     const { body: hers } = await ana.call('POST', `/v1/tasks/${id}/claim`, {});
     const evas = await opened(server.admin, id);
     await button(evas, name).click();
-    const dialog = evas.getByRole('dialog', { name: `¿${verb} lo que tiene Ana?` });
+    const dialog = evas.getByRole('dialog', { name: `¿${verb} el bloqueo de Ana?` });
     await dialog.getByLabel('Motivo').fill('Ana salió temprano');
     await ana.call('POST', `/v1/tasks/${id}/release`, { fence: hers.fence });
     const { body: his } = await leo.call('POST', `/v1/tasks/${id}/claim`, {});
     await text(evas, /Bloqueada por Leo desde/).waitFor();
     // The page knows it already; what was asked stays what it was.
     await button(dialog, name).click();
-    await text(evas, 'No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene Leo.').waitFor();
+    await text(evas, 'No se cambió nada: ahora lo tiene Leo.').waitFor();
     assert.equal((await ana.lease(`task:${id}`)).fence, his.fence);
     await button(evas, name).click();
-    await evas.getByRole('dialog', { name: `¿${verb} lo que tiene Leo?` }).waitFor();
+    await evas.getByRole('dialog', { name: `¿${verb} el bloqueo de Leo?` }).waitFor();
     await leo.call('POST', `/v1/tasks/${id}/release`, { fence: his.fence });
   }
 });

@@ -14,12 +14,12 @@ office(SLOW);
 test('a server that hangs is said to be silent since when, and until when the lock is good; nothing claims to renew', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id, { clock: true });
-  await text(page, 'Se renueva sola mientras usted trabaje.').waitFor();
+  await text(page, 'Bloqueo activo').waitFor();
   assert.equal(await page.locator('#banner').isVisible(), false);
   server.child.kill('SIGSTOP');
   await quantity(page).fill('35');
   await page.clock.runFor(15_000);
-  await text(page, /Sin respuesta del servidor desde las \d\d:\d\d\. Su bloqueo vale hasta las \d\d:\d\d/).waitFor();
+  await text(page, /Sin conexión desde \d\d:\d\d · bloqueo válido hasta \d\d:\d\d/).waitFor();
   assert.equal(await text(page, 'Se renueva sola').count(), 0);
   await page.locator('#banner').getByText(/desde/).waitFor();
   assert.equal(await quantity(page).inputValue(), '35');
@@ -27,7 +27,7 @@ test('a server that hangs is said to be silent since when, and until when the lo
   await assertAccessible(page);
   server.child.kill('SIGCONT');
   await page.clock.runFor(15_000);
-  await text(page, 'Se renueva sola mientras usted trabaje.').waitFor();
+  await text(page, 'Bloqueo activo').waitFor();
   await page.locator('#banner').waitFor({ state: 'hidden' });
   await quantity(page).press('Enter');
   await text(page, 'Guardado', { exact: true }).waitFor();
@@ -45,23 +45,23 @@ test('"Procesar" says at once that it is asked, and soon that the server takes l
   await asking.waitFor();
   const told = await asking.evaluate((one) => [one.ariaBusy, one.ariaDisabled, one === document.activeElement]);
   assert.deepEqual(told, ['true', 'true', true]);
-  const slow = page.getByRole('alert').getByText('El servidor tarda en contestar; se sigue esperando.');
+  const slow = page.getByRole('alert').getByText('El servidor tarda. Se sigue esperando.');
   await page.clock.runFor(1_900);
   assert.equal(await slow.isVisible(), false);
   await page.clock.runFor(200);
   await slow.waitFor();
   await screenshots(page, 'process-asking-long');
   server.child.kill('SIGCONT');
-  await button(page, 'Dejar la tarea').waitFor();
+  await button(page, 'Liberar tarea').waitFor();
   await page.clock.runFor(1_000);
   await slow.waitFor({ state: 'hidden' });
   // Nobody answers at all: it can be pressed again.
   await page.clock.resume();
-  await button(page, 'Dejar la tarea').click();
+  await button(page, 'Liberar tarea').click();
   await button(page, 'Procesar').waitFor();
   await page.route(/\/claim$/, (route) => route.abort());
   await button(page, 'Procesar').click();
-  await text(page, 'No hubo respuesta del servidor. Pruebe de nuevo.').waitFor();
+  await text(page, 'El servidor no respondió. Pruebe de nuevo.').waitFor();
   assert.equal(await button(page, 'Procesar').getAttribute('aria-disabled'), null);
 });
 

@@ -20,7 +20,7 @@ const spoken = (page) =>
 test('seed_001 ac4 idle: without a sign of life it is lost to inactivity', async () => {
   const page = await processing(ana, await readyTask(ana, LINES));
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
-  await text(page, /Venció porque no hubo actividad/).waitFor();
+  await text(page, /Venció: sin actividad/).waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
   await screenshots(page, 'process-lost-idle', ['light', 'phone']);
   await assertAccessible(page);
@@ -32,7 +32,7 @@ test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, 
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   assert.equal((await ana.lease(`task:${id}`)).state, 'free');
   await button(page, 'Reintentar claim').click();
-  await button(page, 'Dejar la tarea').waitFor();
+  await button(page, 'Liberar tarea').waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), false);
 });
 
@@ -42,10 +42,10 @@ test('cut off for longer than the lock lives: nobody knows, nothing can be edite
   // Not saved before it is cut off.
   const savable = await unsavable(page);
   await quantity(page).fill('77');
-  await text(page, /Sin guardar: no hubo respuesta\. Se vuelve a intentar solo/).waitFor();
+  await text(page, /Sin guardar: sin respuesta\. Se reintenta automáticamente/).waitFor();
   await page.context().setOffline(true);
   await savable();
-  await page.getByRole('heading', { name: 'No se sabe si sigue siendo suya' }).waitFor();
+  await page.getByRole('heading', { name: 'Estado del bloqueo desconocido' }).waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
   assert.equal(await quantity(page).inputValue(), '77');
   await screenshots(page, 'process-unknown');

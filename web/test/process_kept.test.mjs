@@ -41,7 +41,7 @@ test('whoever only looks at a task signs out with one press', async () => {
 test('a question that somebody is answering stays with what was typed, though there is nothing left to decide', async () => {
   const id = await readyTask(ana, LINES);
   const page = await opened(ana, id);
-  await button(page, 'Cancelar la tarea').click();
+  await button(page, 'Anular tarea').click();
   const reason = page.getByRole('dialog').getByRole('textbox');
   await reason.fill('Está duplicada');
   await taken(id);
@@ -54,7 +54,7 @@ test('a question that somebody is answering stays with what was typed, though th
   assert.equal(await reason.evaluate((field) => field === document.activeElement), true);
   await page.keyboard.press('Escape');
   // Closed, it goes the way of the rest.
-  await button(page, 'Cancelar la tarea').waitFor({ state: 'detached' });
+  await button(page, 'Anular tarea').waitFor({ state: 'detached' });
 });
 
 test('what was typed stays to be read when somebody else has finalized or cancelled the task, until it is discarded', async () => {
@@ -64,11 +64,11 @@ test('what was typed stays to be read when somebody else has finalized or cancel
     await page.route(/\/lines\/1$/, (route) => route.abort());
     await quantity(page).fill('77');
     await quantity(page).press('Tab');
-    await text(page, /Sin guardar: no hubo respuesta/).waitFor();
+    await text(page, /Sin guardar: sin respuesta/).waitFor();
     await server.admin.call('POST', `/v1/tasks/${id}/force-release`, { reason: 'cierre' });
     await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
     await taken(id, (fence) => leo.call('POST', `/v1/tasks/${id}/${verb}`, verb === 'finalize' ? { fence } : {}));
-    const left = text(page, 'No se guardó lo que usted escribió: 77');
+    const left = text(page, 'Sin guardar: 77');
     await left.waitFor();
     await page.reload();
     await left.waitFor();
@@ -90,7 +90,7 @@ test('nobody who only looks is put on a button, and whose turn it is stands on t
   await leo.call('POST', `/v1/tasks/${id}/release`, { fence });
   await text(hers, '¡Es su turno!').waitFor();
   await until('the focus', () => focused(hers), (found) => found === 'claim');
-  await text(onlooker, /Ofrecida a Ana/).waitFor();
+  await text(onlooker, /Reservada para Ana/).waitFor();
   assert.equal(await focused(onlooker), 'BODY');
 });
 
@@ -107,7 +107,7 @@ test('a turn that passes while somebody is on another page is told there', async
   await leo.call('POST', `/v1/tasks/${id}/release`, { fence });
   await page.locator('#turns').getByText(/¡Es su turno!/).waitFor();
   await stopClock(page);
-  await passed(page, page.locator('#turns').getByText('Era su turno y pasó.'));
+  await passed(page, page.locator('#turns').getByText('Su turno pasó.'));
 });
 
 test('a turn that has passed while the task is free says that it can be processed', async () => {
@@ -119,6 +119,6 @@ test('a turn that has passed while the task is free says that it can be processe
   await leo.call('POST', `/v1/tasks/${id}/release`, { fence });
   await text(page, '¡Es su turno!').waitFor();
   await stopClock(page);
-  await passed(page, text(page, 'Era su turno y pasó; sigue libre, puede procesarla.'));
+  await passed(page, text(page, 'Su turno pasó. La tarea sigue libre.'));
   await button(page, 'Procesar').waitFor();
 });

@@ -81,10 +81,10 @@ test('a task is not left before what was typed is saved, and that it is awaited 
   page.on('request', (request) => request.url().endsWith('/release') && releases.push(request.url()));
   server.child.kill('SIGSTOP');
   await quantity(page).fill('44');
-  await button(page, 'Dejar la tarea').click();
+  await button(page, 'Liberar tarea').click();
   // Long enough for several tries, of which one begins when another ends.
   for (let passed = 0; passed < 60; passed += 1) await page.clock.runFor(1_000);
-  await text(page, 'la tarea se deja en cuanto se guarde lo que escribió').waitFor();
+  await text(page, 'La tarea se libera cuando se guarde su texto').waitFor();
   assert.deepEqual(releases, []);
   server.child.kill('SIGCONT');
   await until('free', async () => {
@@ -125,12 +125,12 @@ test('a validation without an answer is no unsaved text, and a finalize without 
   const { page } = await begun({ clock: true });
   await page.route(/\/validate$/, (route) => route.abort());
   await button(page, 'Validar la línea 1').click();
-  await text(page, 'No se sabe si quedó validada: no hubo respuesta.').waitFor();
+  await text(page, 'Sin respuesta: no se sabe si se validó.').waitFor();
   assert.equal(await text(page, /Sin guardar/).count(), 0);
   server.child.kill('SIGSTOP');
   await button(page, 'Finalizar (2 líneas)').click();
   for (let passed = 0; passed < 12; passed += 1) await page.clock.runFor(1_000);
-  await text(page, /no se sabe todavía si se finalizó/).waitFor();
+  await text(page, /Se pregunta de nuevo automáticamente/).waitFor();
   assert.equal(await text(page, 'Finalizando línea por línea…').count(), 0);
   server.child.kill('SIGCONT');
   await until('the result', async () => {

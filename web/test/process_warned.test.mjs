@@ -20,9 +20,9 @@ test('seed_001 ac4 idle: a warning well before, and one key keeps it', async () 
     await page.clock.runFor(5_000);
     return text(page, '¿Sigue ahí?').isVisible();
   });
-  await text(page, /Sin actividad la pierde en [23]:\d\d/).waitFor();
+  await text(page, /Sin actividad: el bloqueo termina en [23]:\d\d/).waitFor();
   await screenshots(page, 'process-idle');
   await page.keyboard.press('Shift');
   await text(page, '¿Sigue ahí?').waitFor({ state: 'hidden' });
-  assert.equal(await button(page, 'Dejar la tarea').isVisible(), true);
+  assert.equal(await button(page, 'Liberar tarea').isVisible(), true);
 });

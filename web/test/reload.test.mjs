@@ -49,7 +49,7 @@ test('a reload before the answer to "Procesar" goes on with what was granted; an
   await text(page, 'La procesa usted desde').waitFor();
   await other.reload();
   await button(other, 'Continuar aquí').waitFor();
-  assert.equal(await button(page, 'Dejar la tarea').isVisible(), true);
+  assert.equal(await button(page, 'Liberar tarea').isVisible(), true);
 });
 
 test('what is typed is saved when the typing stops, though nobody leaves the field, whose text stays as it was typed', async () => {
@@ -108,7 +108,7 @@ test('a tab that is closed with what makes no sense yet: it stands there when th
   assert.equal(await field(again).inputValue(), '-3');
   await screenshots(again, 'process-draft-kept', ['light', 'phone']);
   await button(again, 'Procesar').click();
-  await button(again, 'Dejar la tarea').waitFor();
+  await button(again, 'Liberar tarea').waitFor();
   await field(again).fill('33');
   await until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[1].quantity === 33);
   assert.equal(await again.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('turno:typed')).length), 0);
@@ -122,7 +122,7 @@ test('what was typed in one window goes on in the other', async () => {
   const second = await first.context().newPage();
   await second.goto(`${server.url}/tasks/${id}`);
   await button(second, 'Continuar aquí').click();
-  await text(first, /Usted siguió en otra ventana/).waitFor();
+  await text(first, /Usted continuó en otra ventana/).waitFor();
   await until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[0].quantity === 46);
   await text(first, 'Sin guardar', { exact: false }).waitFor({ state: 'hidden' });
   await until('the first one shows what is stored', () => quantity(first).inputValue(), (value) => value === '46');
@@ -136,7 +136,7 @@ test('without the moment of grace the same reload loses it to whoever waits', as
   await text(his, 'Es el siguiente en la fila').waitFor();
   await hers.reload();
   await text(his, '¡Es su turno!').waitFor();
-  await text(hers, 'Ofrecida a Leo').waitFor();
+  await text(hers, 'Reservada para Leo').waitFor();
 });
 
 test('a place in line outlives a reload, is kept on other pages, and an offer is told there with the time that is left', async () => {
@@ -149,12 +149,12 @@ test('a place in line outlives a reload, is kept on other pages, and an offer is
   await text(his, 'Es el siguiente en la fila').waitFor();
   await his.getByRole('navigation').getByRole('link', { name: 'Tareas' }).click();
   const row = his.getByRole('row', { name: /Recuento de cables/ });
-  await row.getByText('su puesto en la fila: 1').waitFor();
+  await row.getByText('su puesto: 1').waitFor();
   const turns = his.locator('#turns');
   await turns.getByText('Está en la fila: puesto 1').waitFor();
   await screenshots(his, 'tasks-waiting', ['light', 'phone']);
-  await button(hers, 'Dejar la tarea').click();
-  await turns.getByText(/¡Es su turno! Se la guardamos 0:\d\d más\./).waitFor();
+  await button(hers, 'Liberar tarea').click();
+  await turns.getByText(/¡Es su turno! Reservada para usted · 0:\d\d/).waitFor();
   await row.getByText(/¡Es su turno!/).waitFor();
   await until('it is told by the title', () => his.title(), (title) => /^¡Su turno! \d:\d\d · Recuento de cables/.test(title));
   await screenshots(his, 'tasks-offered', ['light', 'dark', 'phone']);
@@ -163,7 +163,7 @@ test('a place in line outlives a reload, is kept on other pages, and an offer is
   await turns.getByText(/¡Es su turno!/).waitFor();
   await turns.getByRole('link', { name: 'Recuento de cables' }).click();
   await button(his, 'Procesar').click();
-  await button(his, 'Dejar la tarea').waitFor();
+  await button(his, 'Liberar tarea').waitFor();
   assert.doesNotMatch(await his.title(), /turno!/);
   await his.goto(`${server.url}/`);
   await his.locator('#pulse[data-state="live"]').waitFor();

@@ -182,11 +182,11 @@ test('a draft that makes no sense comes back with everything that was typed', as
   await button(page, 'Guardar borrador').click();
   await button(page, 'Marcar lista').click();
   await button(page, 'Procesar').waitFor();
-  await button(page, 'Cancelar la tarea').click();
+  await button(page, 'Anular tarea').click();
   await page.getByLabel('Motivo (opcional)').fill('Ya no hace falta');
-  await page.getByRole('dialog').getByRole('button', { name: 'Cancelar la tarea' }).click();
-  await page.getByRole('heading', { name: 'Cancelada' }).waitFor();
-  await text(page, /la canceló: Ya no hace falta/).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Anular tarea' }).click();
+  await page.getByRole('heading', { name: 'Anulada' }).waitFor();
+  await text(page, /la anuló: Ya no hace falta/).waitFor();
 });
 
 test('the same in English', async () => {
@@ -198,5 +198,5 @@ test('the same in English', async () => {
   await seen(page, 'process-held-english', ['light']);
   await ana.server.admin.call('POST', `/v1/tasks/${id}/force-release`, { reason: 'closing' });
   await page.getByRole('heading', { name: 'Lock lost' }).waitFor();
-  await text(page, /Eva stepped in: closing/).waitFor();
+  await text(page, /Eva took or released the task\. Reason: closing/).waitFor();
 });

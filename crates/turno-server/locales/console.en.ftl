@@ -23,7 +23,7 @@ theme-next = { $theme ->
        *[auto] Follow system
     }
 live-updated = Updated { $ago }
-live-lost = No connection since { $since }. { $updated }. It retries by itself.
+live-lost = Offline since { $since }. { $updated }. Retrying automatically.
 ago-now = now
 ago-s = { $n } s ago
 ago-m = { $n } min ago
@@ -47,16 +47,16 @@ request-id = If you ask for help, give this number:
 
 # The way in.
 
-session-ended = Your session ended and nothing was saved. Come in again and you are back on the same page.
-session-over = Your session ended: its time was up, it was closed in another window, or an administrator closed it. From now on this page neither updates nor saves anything.
-session-again = Come in again
+session-ended = Your session ended and nothing was saved. Sign in again to return to this page.
+session-over = Your session ended: it expired, you signed out in another window, or an administrator closed it. This page no longer updates or saves.
+session-again = Sign in again
 way-in-title = { $kind ->
         [setup] First administrator
        *[sign_in] Sign in
     }
 way-in-lead = { $kind ->
-        [setup] Nobody is here yet. You will be the one who adds the others.
-       *[sign_in] Sign in to see your work and do it.
+        [setup] Create the first administrator. You can add other users later.
+       *[sign_in] Sign in with your user.
     }
 way-in-user = { $kind ->
         [setup] Your user name
@@ -71,8 +71,8 @@ way-in-hint = { $kind ->
        *[sign_in] Forgotten? Ask an administrator for a new password.
     }
 way-in-button = { $kind ->
-        [setup] Create and come in
-       *[sign_in] Come in
+        [setup] Create and sign in
+       *[sign_in] Sign in
     }
 
 # States: the one word for each, wherever it is shown.
@@ -85,7 +85,7 @@ state-exhausted = Exhausted
 state-cancelled = Cancelled
 state-free = Free
 state-locked = Locked
-state-offered = Offered
+state-offered = Reserved
 state-paused = Paused
 state-active = Active
 
@@ -94,13 +94,13 @@ state-active = Active
 fence = Fence
 instance = Instance
 filters-clear = Clear filters
-filters-none = Nothing matches these filters
-filters-none-what = There may be more; change the filters or clear them.
-leases-lead = Who holds what, since when and until when.
-leases-prefix = Resource that begins with
-filter-person = Who, by name or user
+filters-none = No results for these filters
+filters-none-what = Change the filters or clear them.
+leases-lead = Active locks: holder, start and expiry.
+leases-prefix = Resource starts with
+filter-person = Person (name or user)
 leases-resource = Resource
-leases-holder = Who
+leases-holder = Holder
 leases-since = Since
 leases-until = Until
 leases-beat = Last heartbeat
@@ -108,45 +108,45 @@ leases-worked = Last work
 leases-expires = Expires
 leases-waiting = Waiting
 leases-asked = { $count ->
-        [one] 1 person asks for it
-       *[other] { $count } people ask for it
+        [one] 1 release request
+       *[other] { $count } release requests
     }
-leases-empty = Nobody holds anything
-leases-empty-what = A lock shows up here as soon as a person processes a task or a program takes a resource. Try it:
+leases-empty = No active locks
+leases-empty-what = A lock appears when a person processes a task or a program claims a resource. Try it:
 leases-held-by = Locked by { $name } since
-leases-request = { $name } asks them to let go,
-leases-offered-to = It is free and offered to { $name } first; the offer ends
-leases-is-free = Free. Nobody holds it.
-leases-line = Waiting in line
+leases-request = { $name } asks for its release,
+leases-offered-to = Reserved for { $name }; the offer ends
+leases-is-free = Free
+leases-line = Waiting line
 leases-history = History
-leases-history-empty = Nobody has held it before
-leases-ended = How it ended
+leases-history-empty = No previous holders
+leases-ended = End
 leases-force-release = Force release
 leases-force-claim = Take the lock
-leases-force-release-title = Release what { $name } holds?
-leases-force-claim-title = Take what { $name } holds?
-leases-force-release-what = They lose the lock at this moment and are told the reason. What was applied stays applied.
-leases-force-claim-what = It becomes yours at this moment, before those who wait, and whoever held it is told the reason.
+leases-force-release-title = Release the lock of { $name }?
+leases-force-claim-title = Take the lock of { $name }?
+leases-force-release-what = The holder loses the lock now and sees the reason. Applied lines stay applied.
+leases-force-claim-what = The lock passes to you now, ahead of the waiting line. The previous holder sees the reason.
 leases-force-released = { $resource } is free
-leases-force-claimed = { $resource } is yours now
-leases-force-claim-still = From here nobody renews it: it ends by itself after the time of its policy.
+leases-force-claimed = You hold { $resource } now
+leases-force-claim-still = This page does not renew it: it expires by its policy.
 leases-force-claim-there = Take the lock in the task
-leases-changed-hands = Nothing was done: it changed hands while you decided. { $name } has it now.
-cause-no_heartbeat = Expired: it was not renewed any more
-cause-idle = Expired: the person was idle
-cause-rolling_timeout = Expired: too long without work
-cause-override = An administrator stepped in
-cause-user_disabled = The person was disabled
-cause-released = They released it
+leases-changed-hands = Nothing changed: { $name } holds it now.
+cause-no_heartbeat = Expired: no heartbeat
+cause-idle = Expired: idle
+cause-rolling_timeout = Expired: no work for too long
+cause-override = Override by an administrator
+cause-user_disabled = The user was disabled
+cause-released = Released
 
 # Overview.
 
 all = All
 state = State
-overview-lead = What is happening now, how it has been going, and what waits for a person.
+overview-lead = Now, the last hours, and what needs attention.
 overview-now = Now
-overview-held = Locks held
-overview-held-what = by people and programs
+overview-held = Active locks
+overview-held-what = people and programs
 overview-working = In process
 overview-lanes = { $count ->
         [0] no key busy
@@ -160,24 +160,24 @@ overview-lanes-waiting = { $count ->
        *[other] { $count } keys with messages
     }
 overview-failing = Failed
-overview-failing-what = retried by themselves
-overview-exhausted-what = out of attempts, need a decision
-overview-collisions = Collisions avoided
+overview-failing-what = retried automatically
+overview-exhausted-what = no attempts left, need a decision
+overview-collisions = Conflicts prevented
 overview-collisions-since = on this server since
-overview-collisions-what = How often somebody wanted what another held, or came late with a fence that was over
-chart-span = per minute, on this server
-chart-items = Items of the queues
+overview-collisions-what = Claims refused because another holder had the lock, and calls with a stale fence
+chart-span = on this server
+chart-items = Throughput per minute
 chart-processed = Processed
 chart-failed = Failed
-chart-locks = Locks
+chart-locks = Locks per minute
 chart-claimed = Claimed
 chart-collisions = Refused
 overview-all = See all
-overview-locks = Who holds what
-needs = Needs a person
-needs-none = Nothing waits for you
-needs-first = There are no queues and no locks yet. To begin, see how they are made:
-needs-first-what = When there is work in the queues, or somebody has something locked, it is shown here.
+overview-locks = Active locks
+needs = Needs attention
+needs-none = All clear
+needs-first = No queues and no locks yet. How to create them:
+needs-first-what = Queue work and locks appear here.
 needs-ready = { $more ->
         [yes] More than { $count } tasks ready to be processed
        *[no] { $count ->
@@ -186,24 +186,24 @@ needs-ready = { $more ->
         }
     }
 needs-processing = { $more ->
-        [yes] More than { $count } tasks in process that nobody holds
+        [yes] More than { $count } tasks in process without a holder
        *[no] { $count ->
-            [one] 1 task in process that nobody holds
-           *[other] { $count } tasks in process that nobody holds
+            [one] 1 task in process without a holder
+           *[other] { $count } tasks in process without a holder
         }
     }
 needs-exhausted = { $count ->
-        [one] 1 exhausted item in { $queue }: look at it and retry
-       *[other] { $count } exhausted items in { $queue }: look at them and retry
+        [one] 1 exhausted item in { $queue }: check and retry
+       *[other] { $count } exhausted items in { $queue }: check and retry
     }
 needs-exhausted-others = { $count ->
-        [one] 1 exhausted item in { $queue }: whoever manages queues decides about it
-       *[other] { $count } exhausted items in { $queue }: whoever manages queues decides about them
+        [one] 1 exhausted item in { $queue }: needs a queue manager
+       *[other] { $count } exhausted items in { $queue }: need a queue manager
     }
-needs-paused = { $queue } is paused, with { $count } waiting
-needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work
+needs-paused = { $queue } is paused, { $count } waiting
+needs-workers = { $queue } has waited more than 5 minutes. No worker is polling it.
 needs-down = The destination of { $queue } does not answer: { $error }
-needs-task = The task "{ $title }" was finalized only in part
+needs-task = The task "{ $title }" is partly finalized
 
 # Queues.
 
@@ -213,117 +213,117 @@ kind = { $kind ->
        *[sync] Sync
     }
 kind-what = { $kind ->
-        [lane] Lane: per key in order, one delivery at a time, and what arrives together is handed over together.
-        [inbox] Inbox: each item on its own, for whoever takes it first.
-       *[sync] Sync: of each key only the newest.
+        [lane] Lane: items of a key in order, one delivery at a time, grouped by window.
+        [inbox] Inbox: each item once, to one worker.
+       *[sync] Sync: only the newest change of each key.
     }
-queues-lead = How much waits, since when, and how fast it goes.
-queues-has = With something
+queues-lead = Waiting items, oldest item and throughput.
+queues-has = With items
 queues-name = Queue
 queues-kind = Kind
 queues-waiting = Waiting
 queues-failing = Failed
 queues-exhausted = Exhausted
-queues-oldest = The oldest
-queues-none-waits = nothing waits
+queues-oldest = Oldest
+queues-none-waits = none
 queues-waited = Wait (median / p95)
 queues-processed-minute = Processed / min
 queues-failed-minute = Failed / min
 queues-unfinished = Unfinished
-queues-error = The last error contains
-queues-cut = These are the first; choose a state to see the rest page by page.
+queues-error = Last error contains
+queues-cut = First items only. Choose a state to page through the rest.
 queues-states = States
 queues-key = Key
-queues-key-is = Key, exactly
-queues-see-key = See the key
+queues-key-is = Key (exact)
+queues-see-key = Open key
 queues-items = Items
-queues-empty = There are no queues
-queues-empty-what = A queue is declared in the configuration file, or made with a call:
-queues-pause = Pause
-queues-resume = Resume
+queues-empty = No queues
+queues-empty-what = Declare a queue in the configuration file, or create one with a call:
+queues-pause = Pause queue
+queues-resume = Resume queue
 queues-retry = Retry exhausted
 queues-pause-title = Pause { $name }?
 queues-pause-what = { $count ->
-        [0] Nothing more is handed out until somebody resumes it. What arrives is kept.
-        [one] Nothing more is handed out until somebody resumes it. What arrives is kept, and 1 item in process goes on.
-       *[other] Nothing more is handed out until somebody resumes it. What arrives is kept, and { $count } items in process go on.
+        [0] Deliveries stop until the queue is resumed. New items are kept.
+        [one] Deliveries stop until the queue is resumed. New items are kept, and 1 item in process goes on.
+       *[other] Deliveries stop until the queue is resumed. New items are kept, and { $count } items in process go on.
     }
 queues-retry-title = { $count ->
         [one] Retry 1 item?
        *[other] Retry { $count } items?
     }
 queues-retry-what = { $count ->
-        [one] 1 exhausted item goes back to its place, with no attempts counted.
-       *[other] { $count } exhausted items go back to their places, with no attempts counted. Up to 10,000 at a time.
+        [one] 1 exhausted item returns to its place with 0 attempts.
+       *[other] { $count } exhausted items return to their places with 0 attempts. Up to 10,000 at a time.
     }
 queues-paused = { $name } is paused
-queues-resumed = { $name } goes on
+queues-resumed = { $name } is resumed
 queues-retried = { $count ->
-        [one] 1 item is tried again
-       *[other] { $count } items are tried again
+        [one] 1 item will be retried
+       *[other] { $count } items will be retried
     }
 queues-policy = Policy in force
 queues-managed = set by the configuration file
-policy-lock_timeout = Free again without a sign of life after
+policy-lock_timeout = Lock timeout
 policy-window = Grouping window
-policy-max_wait = Longest wait
-policy-on_exhausted = If the first one is exhausted
-policy-hold = the key waits for a person
-policy-continue = goes on with the next
+policy-max_wait = Maximum wait
+policy-on_exhausted = If the first item is exhausted
+policy-hold = hold the key
+policy-continue = continue with the next
 policy-max_attempts = Attempts
-policy-backoff = First pause between attempts
-policy-typing_extension = While they type, wait
-policy-max_hold = One hand-out, at most
-policy-batch_max = Together, up to
-policy-retention = Finished ones are kept
+policy-backoff = First retry delay
+policy-typing_extension = Typing extension
+policy-max_hold = Maximum hold per delivery
+policy-batch_max = Items per delivery, at most
+policy-retention = Retention of finished items
 items-id = Item
 items-attempts = Attempts
 items-came = Arrived
 items-detail = Detail
-items-due = Handed out
-items-empty = Nothing unfinished
-items-empty-what = Whatever arrives is seen here at once. Try it:
+items-due = Due
+items-empty = No unfinished items
+items-empty-what = New items appear here at once. Try it:
 why = Why?
-key-window = Grouping window { $window }, at most { $max }
+key-window = Grouping window { $window }, maximum wait { $max }
 key-items = { $count ->
         [one] 1 unfinished
        *[other] { $count } unfinished
     }
-key-all = See all, finished ones too
-key-empty = Nothing unfinished
-key-head = goes first
+key-all = Show finished items too
+key-empty = No unfinished items
+key-head = first
 item-attempt = Attempt { $attempt }
 item-attempts = { $attempts } of { $max }
-item-gave-up = whoever worked on it gave up
-item-again = tried again
+item-gave-up = the worker gave up
+item-again = retried
 happened-enqueued = Arrived
-happened-handed_out = Handed out
+happened-handed_out = Delivered
 happened-failed = Failed
-happened-expired = Nobody answered in time
+happened-expired = The worker did not answer in time
 happened-exhausted = Exhausted
 happened-processed = Processed
-happened-skipped = There was nothing to tell
-happened-returned = Given back unprocessed
+happened-skipped = Nothing to send
+happened-returned = Returned unprocessed
 happened-superseded = Changed while being processed
-happened-cleared = Taken away: its lane was cleared
+happened-cleared = Cancelled: its lane was cleared
 happened-cancelled = Cancelled
-happened-retried = Somebody retried it
-happened-edited = Somebody corrected and retried it
-item-timeline = What happened
+happened-retried = Retried by a person
+happened-edited = Corrected and retried by a person
+item-timeline = Timeline
 item-payload = Payload
-item-until = free again without a sign of life
-item-due = Handed out
+item-until = expires without a heartbeat
+item-due = Due
 item-action = Action
 item-revision = Revision
-item-retry = Retry
+item-retry = Retry item
 item-edit = Correct and retry
 item-edit-title = Correct and retry
-item-edit-what = The new payload replaces the old one. The audit keeps the fingerprints of both.
-item-edit-bad = The contents are no JSON: { $cause }. What you typed is still here; correct it and try again
-item-cancel = Cancel
+item-edit-what = The new payload replaces the old one. The audit keeps both fingerprints.
+item-edit-bad = The payload is not valid JSON: { $cause }. Your text is still here
+item-cancel = Cancel item
 item-cancel-title = Cancel this item?
-item-cancel-what = It is not processed, and what waits behind it goes on. The audit says so.
-item-retried = { $id } is tried again
+item-cancel-what = It is not processed. The items behind it continue. The audit records it.
+item-retried = { $id } will be retried
 item-cancelled = { $id } is cancelled
 
 # More states.
@@ -332,46 +332,46 @@ state-partially_completed = Partly finalized
 
 # Audit.
 
-audit-lead = Who did what, to what and why. Nothing is deleted or changed without being noticed.
-audit-verify = Verify the chain
-audit-whole = The chain is whole: { $count } entries, up to { $head }
+audit-lead = Every override and administrative change, with person, time and reason.
+audit-verify = Verify audit log
+audit-whole = Audit log intact: { $count } entries, up to { $head }
 audit-action = Action
-audit-actor = Who
-audit-resource = About what
-audit-resource-is = On what, exactly
+audit-actor = Person
+audit-resource = Resource
+audit-resource-is = Resource (exact)
 who-system = The system
 audit-n = No.
 audit-when = When
 audit-detail = Detail
-audit-empty = Nobody has stepped in yet
-audit-empty-what = Every intervention stays here: forced locks, retries, changes of people and queues.
-audit-lock_force_claim = Took somebody's lock
-audit-lock_force_release = Released somebody's lock
+audit-empty = No entries yet
+audit-empty-what = The audit records forced locks, retries, and changes of users and queues.
+audit-lock_force_claim = Took a lock by force
+audit-lock_force_release = Released a lock by force
 audit-item_retry = Retried an item
 audit-item_edit = Corrected and retried
 audit-item_cancel = Cancelled an item
 audit-lane_clear = Cleared a key
-audit-database_life = The database was found in another life; counters moved
+audit-database_life = Database restored or failed over: counters moved
 audit-queue_repair = Repaired a queue
 audit-queue_put = Defined a queue
 audit-queue_pause = Paused a queue
 audit-queue_resume = Resumed a queue
-audit-queue_purge = Forgot finished items
+audit-queue_purge = Purged finished items
 audit-sync_install = Installed a source
 audit-sync_remove = Removed a source
-audit-sync_resync = Sent a source again
+audit-sync_resync = Resent a source
 audit-sync_revived = Revived after an outage
-audit-task_cancel = Cancelled a task
+audit-task_cancel = Voided a task
 audit-user_add = Added a person
 audit-user_change = Changed a person
 audit-user_remove = Removed a person
-audit-token_create = Made a token
+audit-token_create = Created a token
 audit-token_revoke = Revoked a token
 audit-choice-token_revoke = Revoked a token or signed out
 audit-signed_out = Signed out
 audit-session_open = Signed in
-audit-session_mint = Opened a session for another
-audit-link_make = Made a link
+audit-session_mint = Opened a session for a user
+audit-link_make = Created a link
 audit-link_redeem = Used a link
 
 # Details of entries, by their names in the audit.
@@ -383,8 +383,8 @@ detail-disabled = Disabled
 detail-expires_at_ms = Expires
 detail-fence = New fence
 detail-fence_before = Fence before
-detail-holder_before = Held by
-detail-machine = Of a machine
+detail-holder_before = Previous holder
+detail-machine = Program
 detail-password_changed = Password changed
 detail-payload_after = New fingerprint
 detail-payload_before = Fingerprint before
@@ -392,7 +392,7 @@ detail-reason = Reason
 detail-role = Role
 detail-role_before = Role before
 detail-scope = May
-detail-status_before = Was
+detail-status_before = Previous status
 detail-policy = Policy
 detail-push = Destination
 detail-created = New
@@ -406,73 +406,73 @@ save = Save
 admin-people = People
 admin-tokens = Tokens
 admin-settings = Settings
-people-lead = Who may come in and what they may do.
+people-lead = Users and their roles.
 people-add = Add a person
-people-add-what = Then give them a password on their page.
+people-add-what = Then set a password on their page.
 people-id = User
 people-name = Name
 people-role = Role
 people-since = Since
-people-added = { $name } is on the list; a password is still missing
-people-changed = { $name } is saved
-people-disabled = { $name } is disabled: cannot sign in, and what they held is free
+people-added = { $name } was added. A password is still missing
+people-changed = { $name } was saved
+people-disabled = { $name } was disabled. Their locks are free
 people-enabled = { $name } can sign in again
-people-removed = { $name } is gone
-people-enable = Enable
-people-disable = Disable
-people-remove = Remove
+people-removed = { $name } was removed
+people-enable = Enable user
+people-disable = Disable user
+people-remove = Remove user
 people-disable-title = Disable { $name }?
-people-disable-what = They are out at once: their sessions and tokens are dead and they lose what they hold. It can be undone.
+people-disable-what = Their sessions and tokens end now, and their locks are released. You can undo this.
 people-remove-title = Remove { $name }?
-people-remove-what = They are out at once, with their tokens. What they did stays in the audit. It cannot be undone.
-people-password = A new password
-people-password-what = At least 8 characters. Give it to them yourself; their other sessions end. A one-time link is made on the server's own machine.
-people-password-set = Set it
+people-remove-what = Their sessions and tokens end now. Their audit entries stay. You cannot undo this.
+people-password = New password
+people-password-what = At least 8 characters. Their other sessions end.
+people-password-set = Set password
 people-change = Details
-people-way-in = The way in
+people-way-in = Access
 role = { $role ->
         [admin] Administrator
         [editor] Editor
        *[viewer] Viewer
     }
-secret-kept = I have kept it
-token-lead = A program calls with a token. It is shown when it is made, and never again.
-token-new = New token
+secret-kept = Done, copied
+token-lead = Programs call the API with a token. A token is shown once.
+token-new = Program token
 token-title = Token of { $name }
-token-what = Copy it now: it is not kept and not shown again.
+token-what = Copy it now. It is not shown again.
 token-id = Token
-token-user = Whose
+token-user = Owner
 token-kind = Kind
 token-of = { $kind ->
         [console] Session of the console
         [session] Session of another application
        *[token] Token
     }
-token-scope = May do
-token-all = all that its owner may
+token-scope = Permissions
+token-all = all permissions of its owner
 token-expires = Expires
 token-never = never
 token-used = Last used
-token-speaks = Speaks for
+token-speaks = Acts as
 token-person = the person
-token-machine = a machine
-token-days = Days to live
-token-make = Make the token
-token-revoke = Revoke
-token-revoked = The token is dead
-token-empty = There are no tokens
-token-empty-what = A token is made on the page of the person it speaks for.
-settings-lead = What is in force and where each value comes from.
+token-machine = a program
+token-days = Expires in (days)
+token-make = Create token
+token-revoke = Revoke token
+token-revoked = The token was revoked
+token-empty = No tokens
+token-empty-what = Create a token on the page of its owner.
+settings-lead = Settings in force and their origin.
 settings-key = Key
 settings-value = Value
-settings-origin = From
-settings-queues = Policies of queues, in force
+settings-origin = Origin
+settings-queues = Queue policies in force
 origin-default = default
 origin-demo = the demo
 origin-preset = the preset { $name }
 origin-file = { $path }, line { $line }
 origin-config = the configuration file
-origin-call = a call of the API
+origin-call = an API call
 state-enabled = Enabled
 state-disabled = Disabled
 
@@ -491,8 +491,8 @@ state-blocked = Cannot be installed
 state-taken = Name taken
 state-no_triggers = No triggers
 state-unknown = Unknown
-state-good = Good
+state-good = OK
 state-missing = Missing
-state-stale = Of before
+state-stale = Outdated
 state-healthy = The module answers
 state-down = The module is down

@@ -23,7 +23,7 @@ theme-next = { $theme ->
        *[auto] Como el equipo
     }
 live-updated = Actualizado { $ago }
-live-lost = Sin conexión desde { $since }. { $updated }. Se reintenta solo.
+live-lost = Sin conexión desde { $since }. { $updated }. Se reintenta automáticamente.
 ago-now = ahora
 ago-s = hace { $n } s
 ago-m = hace { $n } min
@@ -47,16 +47,16 @@ request-id = Si pide ayuda, dé este número:
 
 # The way in.
 
-session-ended = Su sesión terminó y no se guardó nada. Entre otra vez y vuelve a la misma página.
-session-over = Su sesión terminó: venció, se cerró en otra ventana o la cerró un administrador. Desde ahora esta página no se actualiza ni guarda nada.
-session-again = Entrar de nuevo
+session-ended = Su sesión terminó y no se guardó nada. Inicie sesión de nuevo para volver a esta página.
+session-over = Su sesión terminó: venció, se cerró en otra ventana o la cerró un administrador. Esta página ya no se actualiza ni guarda.
+session-again = Iniciar sesión de nuevo
 way-in-title = { $kind ->
         [setup] Primer administrador
        *[sign_in] Iniciar sesión
     }
 way-in-lead = { $kind ->
-        [setup] Todavía no hay nadie. Usted será quien agregue a los demás.
-       *[sign_in] Entre con su usuario para ver y hacer su trabajo.
+        [setup] Cree el primer administrador. Después puede agregar a los demás.
+       *[sign_in] Entre con su usuario.
     }
 way-in-user = { $kind ->
         [setup] Su usuario
@@ -85,7 +85,7 @@ state-exhausted = Agotado
 state-cancelled = Cancelado
 state-free = Libre
 state-locked = Bloqueada
-state-offered = Ofrecida
+state-offered = Reservada
 state-paused = En pausa
 state-active = Activa
 
@@ -94,13 +94,13 @@ state-active = Activa
 fence = Fence
 instance = Instancia
 filters-clear = Quitar filtros
-filters-none = Nada coincide con estos filtros
-filters-none-what = Puede haber más; cambie los filtros o quítelos.
-leases-lead = Quién tiene qué, desde cuándo y hasta cuándo.
-leases-prefix = Recurso que empieza con
-filter-person = Quién, por nombre o usuario
+filters-none = Sin resultados para estos filtros
+filters-none-what = Cambie los filtros o quítelos.
+leases-lead = Bloqueos activos: titular, inicio y vencimiento.
+leases-prefix = El recurso empieza con
+filter-person = Persona (nombre o usuario)
 leases-resource = Recurso
-leases-holder = Quién
+leases-holder = Titular
 leases-since = Desde
 leases-until = Hasta
 leases-beat = Último latido
@@ -108,44 +108,44 @@ leases-worked = Último trabajo
 leases-expires = Vence
 leases-waiting = Esperan
 leases-asked = { $count ->
-        [one] 1 persona la pide
-       *[other] { $count } personas la piden
+        [one] 1 solicitud de liberación
+       *[other] { $count } solicitudes de liberación
     }
-leases-empty = Nadie tiene nada bloqueado
-leases-empty-what = Un bloqueo aparece aquí en cuanto una persona procesa una tarea o un programa toma un recurso. Pruébelo:
+leases-empty = Sin bloqueos activos
+leases-empty-what = Un bloqueo aparece cuando una persona procesa una tarea o un programa toma un recurso. Pruébelo:
 leases-held-by = Bloqueada por { $name } desde
-leases-request = { $name } pide que la libere,
-leases-offered-to = Está libre y se ofrece primero a { $name }; la oferta termina
-leases-is-free = Libre. Nadie la tiene.
-leases-line = Esperan su turno
+leases-request = { $name } solicita la liberación,
+leases-offered-to = Reservada para { $name }; la oferta termina
+leases-is-free = Libre
+leases-line = Fila de espera
 leases-history = Historial
-leases-history-empty = Nadie la tuvo antes
-leases-ended = Cómo terminó
+leases-history-empty = Sin titulares anteriores
+leases-ended = Fin
 leases-force-release = Forzar liberación
 leases-force-claim = Tomar el lock
-leases-force-release-title = ¿Liberar lo que tiene { $name }?
-leases-force-claim-title = ¿Tomar lo que tiene { $name }?
-leases-force-release-what = Pierde el bloqueo en este momento y se entera del motivo. Lo que ya se aplicó queda aplicado.
-leases-force-claim-what = Pasa a usted en este momento, antes que a quienes esperan, y quien lo tenía se entera del motivo.
+leases-force-release-title = ¿Liberar el bloqueo de { $name }?
+leases-force-claim-title = ¿Tomar el bloqueo de { $name }?
+leases-force-release-what = El titular pierde el bloqueo ahora y ve el motivo. Las líneas aplicadas quedan aplicadas.
+leases-force-claim-what = El bloqueo pasa a usted ahora, antes que la fila de espera. El titular anterior ve el motivo.
 leases-force-released = { $resource } quedó libre
-leases-force-claimed = { $resource } es suyo ahora
-leases-force-claim-still = Desde aquí nadie lo renueva: termina solo, pasado el tiempo de su política.
+leases-force-claimed = Ahora { $resource } es suyo
+leases-force-claim-still = Esta página no lo renueva: vence según su política.
 leases-force-claim-there = Tomar el lock en la tarea
-leases-changed-hands = No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene { $name }.
-cause-no_heartbeat = Venció: dejó de renovarse
-cause-idle = Venció por inactividad
-cause-rolling_timeout = Venció: pasó demasiado tiempo sin trabajo
-cause-override = Un administrador intervino
-cause-user_disabled = La persona fue deshabilitada
-cause-released = La liberó
+leases-changed-hands = No se cambió nada: ahora lo tiene { $name }.
+cause-no_heartbeat = Venció: sin latidos
+cause-idle = Venció: inactividad
+cause-rolling_timeout = Venció: demasiado tiempo sin trabajo
+cause-override = Anulado por un administrador
+cause-user_disabled = El usuario fue deshabilitado
+cause-released = Liberada
 
 # Overview.
 
 all = Todo
 state = Estado
-overview-lead = Lo que pasa ahora, cómo viene, y lo que espera por una persona.
+overview-lead = Ahora, las últimas horas y lo que requiere atención.
 overview-now = Ahora
-overview-held = Bloqueos tomados
+overview-held = Bloqueos activos
 overview-held-what = personas y programas
 overview-working = En proceso
 overview-lanes = { $count ->
@@ -160,24 +160,24 @@ overview-lanes-waiting = { $count ->
        *[other] { $count } claves con mensajes
     }
 overview-failing = Con error
-overview-failing-what = se reintentan solos
-overview-exhausted-what = sin intentos, esperan decisión
-overview-collisions = Choques evitados
+overview-failing-what = se reintentan automáticamente
+overview-exhausted-what = sin intentos, requieren decisión
+overview-collisions = Conflictos evitados
 overview-collisions-since = en este servidor desde
-overview-collisions-what = Veces que alguien quiso lo que otro tenía, o llegó tarde con un fence vencido
-chart-span = por minuto, en este servidor
-chart-items = Elementos de las colas
+overview-collisions-what = Reclamos rechazados porque otro titular tenía el bloqueo, y llamadas con un fence vencido
+chart-span = en este servidor
+chart-items = Procesamiento por minuto
 chart-processed = Procesados
 chart-failed = Fallidos
-chart-locks = Bloqueos
+chart-locks = Bloqueos por minuto
 chart-claimed = Tomados
 chart-collisions = Rechazados
 overview-all = Ver todo
-overview-locks = Quién tiene qué
-needs = Necesita a una persona
-needs-none = Nada espera por usted
-needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
-needs-first-what = Cuando haya trabajo en las colas, o alguien tenga algo bloqueado, se verá aquí.
+overview-locks = Bloqueos activos
+needs = Requiere atención
+needs-none = Todo al día
+needs-first = Todavía no hay colas ni bloqueos. Cómo crearlos:
+needs-first-what = Aquí aparecen el trabajo de las colas y los bloqueos.
 needs-ready = { $more ->
         [yes] Más de { $count } tareas listas para procesar
        *[no] { $count ->
@@ -186,10 +186,10 @@ needs-ready = { $more ->
         }
     }
 needs-processing = { $more ->
-        [yes] Más de { $count } tareas en proceso que nadie tiene
+        [yes] Más de { $count } tareas en proceso sin titular
        *[no] { $count ->
-            [one] 1 tarea en proceso que nadie tiene
-           *[other] { $count } tareas en proceso que nadie tiene
+            [one] 1 tarea en proceso sin titular
+           *[other] { $count } tareas en proceso sin titular
         }
     }
 needs-exhausted = { $count ->
@@ -197,13 +197,13 @@ needs-exhausted = { $count ->
        *[other] { $count } elementos agotados en { $queue }: revisar y reintentar
     }
 needs-exhausted-others = { $count ->
-        [one] 1 elemento agotado en { $queue }: lo decide quien administra las colas
-       *[other] { $count } elementos agotados en { $queue }: los decide quien administra las colas
+        [one] 1 elemento agotado en { $queue }: requiere a quien administra las colas
+       *[other] { $count } elementos agotados en { $queue }: requieren a quien administra las colas
     }
-needs-paused = { $queue } está en pausa, con { $count } en espera
-needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo
+needs-paused = { $queue } está en pausa, { $count } en espera
+needs-workers = { $queue } espera hace más de 5 minutos. Ningún proceso la consume.
 needs-down = El destino de { $queue } no responde: { $error }
-needs-task = La tarea "{ $title }" quedó finalizada en parte
+needs-task = La tarea "{ $title }" está finalizada en parte
 
 # Queues.
 
@@ -213,40 +213,40 @@ kind = { $kind ->
        *[sync] Sincronización
     }
 kind-what = { $kind ->
-        [lane] Por clave, en orden: de cada clave una entrega a la vez, y lo que llega junto se entrega junto.
-        [inbox] Bandeja: cada elemento por su cuenta, para quien lo tome primero.
-       *[sync] Sincronización: de cada clave solo lo más nuevo.
+        [lane] Por clave: elementos en orden, una entrega a la vez, agrupados por ventana.
+        [inbox] Bandeja: cada elemento una vez, para un proceso.
+       *[sync] Sincronización: solo el último cambio de cada clave.
     }
-queues-lead = Cuánto espera, desde cuándo y qué tan rápido sale.
-queues-has = Con algo
+queues-lead = Elementos en espera, el más viejo y el procesamiento.
+queues-has = Con elementos
 queues-name = Cola
 queues-kind = Tipo
 queues-waiting = En espera
 queues-failing = Con error
 queues-exhausted = Agotados
 queues-oldest = El más viejo
-queues-none-waits = nada espera
+queues-none-waits = ninguno
 queues-waited = Espera (mediana / p95)
 queues-processed-minute = Procesados / min
 queues-failed-minute = Fallidos / min
 queues-unfinished = Sin terminar
 queues-error = El último error contiene
-queues-cut = Se muestran los primeros; elija un estado para ver el resto por páginas.
+queues-cut = Solo los primeros. Elija un estado para ver el resto por páginas.
 queues-states = Estados
 queues-key = Clave
-queues-key-is = Clave, exacta
-queues-see-key = Ver la clave
+queues-key-is = Clave (exacta)
+queues-see-key = Ver clave
 queues-items = Elementos
 queues-empty = No hay colas
-queues-empty-what = Una cola se declara en el archivo de configuración, o se crea con una llamada:
-queues-pause = Pausar
-queues-resume = Reanudar
+queues-empty-what = Declare una cola en el archivo de configuración, o créela con una llamada:
+queues-pause = Pausar cola
+queues-resume = Reanudar cola
 queues-retry = Reintentar agotados
 queues-pause-title = ¿Pausar { $name }?
 queues-pause-what = { $count ->
-        [0] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda.
-        [one] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda, y 1 elemento en proceso termina.
-       *[other] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda, y { $count } elementos en proceso terminan.
+        [0] Las entregas se detienen hasta reanudar la cola. Lo que llega se guarda.
+        [one] Las entregas se detienen hasta reanudar la cola. Lo que llega se guarda, y 1 elemento en proceso termina.
+       *[other] Las entregas se detienen hasta reanudar la cola. Lo que llega se guarda, y { $count } elementos en proceso terminan.
     }
 queues-retry-title = { $count ->
         [one] ¿Reintentar 1 elemento?
@@ -257,73 +257,73 @@ queues-retry-what = { $count ->
        *[other] { $count } elementos agotados vuelven a su lugar, con sus intentos en cero. Se reintentan hasta 10.000 por vez.
     }
 queues-paused = { $name } quedó en pausa
-queues-resumed = { $name } sigue
+queues-resumed = { $name } se reanudó
 queues-retried = { $count ->
-        [one] 1 elemento vuelve a intentarse
-       *[other] { $count } elementos vuelven a intentarse
+        [one] 1 elemento se reintentará
+       *[other] { $count } elementos se reintentarán
     }
-queues-policy = Política en vigor
+queues-policy = Política vigente
 queues-managed = la fija el archivo de configuración
-policy-lock_timeout = Sin aviso, queda libre en
+policy-lock_timeout = Plazo del bloqueo
 policy-window = Ventana de agrupación
 policy-max_wait = Espera máxima
-policy-on_exhausted = Si el primero se agota
-policy-hold = la clave espera a una persona
-policy-continue = sigue con el siguiente
+policy-on_exhausted = Si se agota el primer elemento
+policy-hold = retener la clave
+policy-continue = seguir con el siguiente
 policy-max_attempts = Intentos
 policy-backoff = Primera espera entre intentos
-policy-typing_extension = Si escribe, se espera
-policy-max_hold = Entrega, como mucho
-policy-batch_max = Por entrega, hasta
-policy-retention = Terminados, se guardan
+policy-typing_extension = Extensión al escribir
+policy-max_hold = Retención máxima por entrega
+policy-batch_max = Elementos por entrega, como máximo
+policy-retention = Retención de lo terminado
 items-id = Elemento
 items-attempts = Intentos
 items-came = Llegó
 items-detail = Detalle
 items-due = Se entrega
-items-empty = Nada sin terminar
-items-empty-what = Lo que llegue se ve aquí al momento. Pruébelo:
+items-empty = Sin elementos pendientes
+items-empty-what = Los elementos nuevos aparecen aquí al momento. Pruébelo:
 why = ¿Por qué?
-key-window = Ventana de agrupación { $window }, como mucho { $max }
+key-window = Ventana de agrupación { $window }, espera máxima { $max }
 key-items = { $count ->
         [one] 1 sin terminar
        *[other] { $count } sin terminar
     }
-key-all = Ver todos, también los terminados
-key-empty = Nada sin terminar
-key-head = va primero
+key-all = Ver también los terminados
+key-empty = Sin elementos pendientes
+key-head = primero
 item-attempt = Intento { $attempt }
 item-attempts = { $attempts } de { $max }
-item-gave-up = quien lo procesaba no quiso seguir
+item-gave-up = el proceso desistió
 item-again = se reintenta
 happened-enqueued = Llegó
 happened-handed_out = Se entregó
 happened-failed = Falló
-happened-expired = Nadie avisó a tiempo
+happened-expired = El proceso no respondió a tiempo
 happened-exhausted = Se agotó
 happened-processed = Se procesó
-happened-skipped = No había nada que avisar
+happened-skipped = No había nada que enviar
 happened-returned = Se devolvió sin procesar
 happened-superseded = Cambió mientras se procesaba
-happened-cleared = Se le quitó: se vació su carril
+happened-cleared = Se canceló: se vació su carril
 happened-cancelled = Se canceló
-happened-retried = Alguien lo reintentó
-happened-edited = Alguien lo corrigió y reintentó
-item-timeline = Qué pasó
+happened-retried = Una persona lo reintentó
+happened-edited = Una persona lo corrigió y reintentó
+item-timeline = Línea de tiempo
 item-payload = Contenido
-item-until = si no avisa, queda libre
+item-until = vence sin latido
 item-due = Se entrega
 item-action = Acción
 item-revision = Revisión
-item-retry = Reintentar
+item-retry = Reintentar elemento
 item-edit = Corregir y reintentar
 item-edit-title = Corregir y reintentar
-item-edit-what = El contenido nuevo reemplaza al anterior. En la auditoría queda la huella de ambos.
-item-edit-bad = El contenido no es JSON: { $cause }. Lo que escribió sigue aquí; corríjalo y pruebe de nuevo
-item-cancel = Cancelar
+item-edit-what = El contenido nuevo reemplaza al anterior. La auditoría guarda ambas huellas.
+item-edit-bad = El contenido no es JSON válido: { $cause }. Su texto sigue aquí
+item-cancel = Cancelar elemento
 item-cancel-title = ¿Cancelar este elemento?
-item-cancel-what = No se procesa, y lo que espera detrás sigue. Queda en la auditoría.
-item-retried = { $id } vuelve a intentarse
+item-cancel-what = No se procesa. Los elementos que siguen continúan. Queda en la auditoría.
+item-retried = { $id } se reintentará
 item-cancelled = { $id } quedó cancelado
 
 # More states.
@@ -332,36 +332,36 @@ state-partially_completed = Finalizada en parte
 
 # Audit.
 
-audit-lead = Quién hizo qué, a qué y por qué. Nada se borra ni se cambia sin que se note.
-audit-verify = Verificar la cadena
-audit-whole = La cadena está entera: { $count } entradas, hasta { $head }
+audit-lead = Cada anulación y cambio administrativo, con persona, hora y motivo.
+audit-verify = Verificar auditoría
+audit-whole = Auditoría íntegra: { $count } entradas, hasta { $head }
 audit-action = Acción
-audit-actor = Quién
-audit-resource = Sobre qué
-audit-resource-is = Sobre qué, exacto
+audit-actor = Persona
+audit-resource = Recurso
+audit-resource-is = Recurso (exacto)
 who-system = El sistema
 audit-n = N.º
 audit-when = Cuándo
 audit-detail = Detalle
-audit-empty = Todavía no hay intervenciones
-audit-empty-what = Aquí queda cada intervención: bloqueos forzados, reintentos, cambios de personas y de colas.
-audit-lock_force_claim = Tomó un bloqueo ajeno
-audit-lock_force_release = Liberó un bloqueo ajeno
+audit-empty = Todavía no hay entradas
+audit-empty-what = La auditoría registra bloqueos forzados, reintentos y cambios de personas y colas.
+audit-lock_force_claim = Tomó un bloqueo a la fuerza
+audit-lock_force_release = Liberó un bloqueo a la fuerza
 audit-item_retry = Reintentó un elemento
 audit-item_edit = Corrigió y reintentó
 audit-item_cancel = Canceló un elemento
 audit-lane_clear = Vació una clave
-audit-database_life = La base de datos apareció en otra vida; se adelantaron los contadores
+audit-database_life = Base de datos restaurada o conmutada: se adelantaron los contadores
 audit-queue_repair = Reparó una cola
 audit-queue_put = Definió una cola
 audit-queue_pause = Pausó una cola
 audit-queue_resume = Reanudó una cola
-audit-queue_purge = Olvidó lo terminado
+audit-queue_purge = Purgó lo terminado
 audit-sync_install = Instaló una sincronización
 audit-sync_remove = Quitó una sincronización
 audit-sync_resync = Reenvió una sincronización
 audit-sync_revived = Revivió tras una caída
-audit-task_cancel = Canceló una tarea
+audit-task_cancel = Anuló una tarea
 audit-user_add = Agregó a una persona
 audit-user_change = Cambió a una persona
 audit-user_remove = Quitó a una persona
@@ -370,8 +370,8 @@ audit-token_revoke = Revocó un token
 audit-choice-token_revoke = Revocó un token o cerró sesión
 audit-signed_out = Cerró sesión
 audit-session_open = Inició sesión
-audit-session_mint = Abrió una sesión ajena
-audit-link_make = Hizo un enlace
+audit-session_mint = Abrió una sesión para un usuario
+audit-link_make = Creó un enlace
 audit-link_redeem = Usó un enlace
 
 # Details of entries, by their names in the audit.
@@ -383,8 +383,8 @@ detail-disabled = Deshabilitada
 detail-expires_at_ms = Vence
 detail-fence = Fence nuevo
 detail-fence_before = Fence anterior
-detail-holder_before = Lo tenía
-detail-machine = De una máquina
+detail-holder_before = Titular anterior
+detail-machine = Programa
 detail-password_changed = Contraseña cambiada
 detail-payload_after = Huella nueva
 detail-payload_before = Huella anterior
@@ -392,7 +392,7 @@ detail-reason = Motivo
 detail-role = Rol
 detail-role_before = Rol anterior
 detail-scope = Puede
-detail-status_before = Estaba
+detail-status_before = Estado anterior
 detail-policy = Política
 detail-push = Destino
 detail-created = Nueva
@@ -406,67 +406,67 @@ save = Guardar
 admin-people = Personas
 admin-tokens = Tokens
 admin-settings = Configuración
-people-lead = Quién puede entrar y qué puede hacer.
+people-lead = Usuarios y sus roles.
 people-add = Agregar persona
-people-add-what = Después, en su página, póngale una contraseña.
+people-add-what = Después póngale una contraseña en su página.
 people-id = Usuario
 people-name = Nombre
 people-role = Rol
 people-since = Desde
-people-added = { $name } está en la lista; falta su contraseña
-people-changed = Los datos de { $name } quedaron guardados
-people-disabled = Se deshabilitó a { $name }: no puede entrar, y lo que tenía tomado quedó libre
+people-added = Se agregó a { $name }. Falta su contraseña
+people-changed = Se guardaron los datos de { $name }
+people-disabled = Se deshabilitó a { $name }. Sus bloqueos quedaron libres
 people-enabled = { $name } puede entrar otra vez
-people-removed = { $name } ya no está
-people-enable = Habilitar
-people-disable = Deshabilitar
-people-remove = Quitar
+people-removed = Se quitó a { $name }
+people-enable = Habilitar usuario
+people-disable = Deshabilitar usuario
+people-remove = Quitar usuario
 people-disable-title = ¿Deshabilitar a { $name }?
-people-disable-what = Sale ahora mismo: sus sesiones y tokens dejan de valer y pierde lo que tiene bloqueado. Se puede deshacer.
+people-disable-what = Sus sesiones y tokens terminan ahora y sus bloqueos se liberan. Se puede deshacer.
 people-remove-title = ¿Quitar a { $name }?
-people-remove-what = Sale ahora mismo, con sus tokens. Lo que hizo queda en la auditoría. No se puede deshacer.
-people-password = Una contraseña nueva
-people-password-what = Al menos 8 caracteres. Désela en persona; sus otras sesiones terminan. Un enlace de un solo uso se hace en la máquina del servidor.
-people-password-set = Ponerla
+people-remove-what = Sus sesiones y tokens terminan ahora. Sus entradas de auditoría quedan. No se puede deshacer.
+people-password = Contraseña nueva
+people-password-what = Al menos 8 caracteres. Sus otras sesiones terminan.
+people-password-set = Guardar contraseña
 people-change = Datos
-people-way-in = Entrar
+people-way-in = Acceso
 role = { $role ->
         [admin] Administración
         [editor] Edición
        *[viewer] Solo mira
     }
-secret-kept = Ya lo guardé
-token-lead = Con un token llama un programa. Se muestra al hacerlo, y nunca más.
-token-new = Token nuevo
+secret-kept = Listo, lo copié
+token-lead = Los programas llaman a la API con un token. El token se muestra una sola vez.
+token-new = Token de programa
 token-title = Token de { $name }
-token-what = Cópielo ahora: no se guarda y no se vuelve a mostrar.
+token-what = Cópielo ahora. No se vuelve a mostrar.
 token-id = Token
-token-user = De quién
+token-user = Dueño
 token-kind = Tipo
 token-of = { $kind ->
         [console] Sesión de la consola
         [session] Sesión de otra aplicación
        *[token] Token
     }
-token-scope = Puede
-token-all = todo lo de su dueño
+token-scope = Permisos
+token-all = todos los permisos de su dueño
 token-expires = Vence
 token-never = nunca
 token-used = Último uso
-token-speaks = Habla por
+token-speaks = Actúa como
 token-person = la persona
-token-machine = una máquina
-token-days = Días de vida
-token-make = Hacer el token
-token-revoke = Revocar
-token-revoked = El token ya no vale
+token-machine = un programa
+token-days = Vence en (días)
+token-make = Crear token
+token-revoke = Revocar token
+token-revoked = Se revocó el token
 token-empty = No hay tokens
-token-empty-what = Un token se hace en la página de la persona por la que habla.
-settings-lead = Lo que está en vigor y de dónde sale cada valor.
+token-empty-what = Cree un token en la página de su dueño.
+settings-lead = Configuración vigente y su origen.
 settings-key = Clave
 settings-value = Valor
-settings-origin = De dónde
-settings-queues = Políticas de las colas, en vigor
+settings-origin = Origen
+settings-queues = Políticas de colas vigentes
 origin-default = de fábrica
 origin-demo = la demo
 origin-preset = la plantilla { $name }
@@ -490,9 +490,9 @@ state-differs = Distinto de la configuración
 state-blocked = No se puede instalar
 state-taken = Nombre ocupado
 state-no_triggers = Sin triggers
-state-unknown = No se sabe
-state-good = Bien
+state-unknown = Desconocido
+state-good = Correcto
 state-missing = Falta
-state-stale = De antes
+state-stale = Desactualizado
 state-healthy = El módulo responde
 state-down = El módulo no responde

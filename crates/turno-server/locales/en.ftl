@@ -9,7 +9,7 @@ problem-bad_field = { $fault ->
        *[other] The field { $field } is not valid: { $cause }
     }
     .title = A field is not valid
-problem-bad_query = What follows the question mark is not valid: { $cause }
+problem-bad_query = A query parameter is not valid: { $cause }
     .title = A parameter is not valid
 problem-bad_header = The header { $header } is not valid
     .title = A header is not valid
@@ -22,9 +22,9 @@ problem-ttl_out_of_bounds = ttl_ms must lie between 100 and { $max }
 problem-idle_required = This lease has an idle guard; say in idle_ms for how long the person has done nothing
     .title = The idle time is missing
 problem-weak_password = A password has at least 8 characters and at most 1000 bytes; choose another
-    .title = The password will not do
+    .title = The password is too weak
 problem-unauthenticated = There is no valid token: send Authorization: Bearer TOKEN, or sign in again
-    .title = It is not known who calls
+    .title = Authentication required
 problem-wrong_password = User or password are not right; check them and try again
     .title = Sign-in failed
 problem-user_disabled = Your user is disabled; ask an administrator to enable it
@@ -37,27 +37,27 @@ problem-cross_site = With the console's session only our own pages may change so
     .title = The request comes from another site
 problem-development_only = This is not allowed in production
     .title = Only for development
-problem-more_than_held = You do not hold the permission to { $permission } yourself, so you cannot grant or take it; ask somebody who does
-    .title = Nobody grants more than they hold
+problem-more_than_held = You do not hold the permission to { $permission }, so you cannot grant or take it; ask a person who does
+    .title = You cannot grant more than you hold
 problem-not_found = { $thing } was not found
-    .title = There is no such thing
+    .title = Not found
 problem-method_not_allowed = { $path } does not take { $method }
     .title = The method is not allowed here
 problem-body_timeout = The body of the request did not arrive in time; send it again
     .title = The body took too long
-problem-lease_held = Held by { $holder } for { $since }; take a turn, ask for its release, or wait
-    .title = Held by somebody else
-problem-lease_offered = It is free, but offered to { $holder } first; take a turn
-    .title = Kept for the next in line
+problem-lease_held = Held by { $holder } for { $since }; join the line, ask for its release, or wait
+    .title = Held by another holder
+problem-lease_offered = Free, but reserved for { $holder }; join the line
+    .title = Reserved for the next in line
 problem-lease_lost =
     This lease is not yours any more: { $how ->
         [no_heartbeat] it expired because your page or program stopped renewing it
         [idle] it expired because there was no activity
         [rolling_timeout] it expired because there was no work for too long
-        [override] { $by } stepped in: { $note }
+        [override] { $by } took or released it. Reason: { $note }
         [user_disabled] your user was disabled
         [released] it had been released already
-        [taken] somebody else has it
+        [taken] another holder has it
        *[other] no lease with that fence was found
     }{ $taken ->
         [yes] ; { $holder } has it now
@@ -70,10 +70,10 @@ problem-lease_lost =
     .title = The lease was lost
 problem-lease_pinned = An operation is finishing under this lease; try again in a moment
     .title = Some work is finishing
-problem-line_full = Too many are waiting already; try again later
+problem-line_full = The waiting line is full; try again later
     .title = The line is full
-problem-already_holder = Whoever holds the lease cannot wait for it
-    .title = It is yours already
+problem-already_holder = The holder cannot join the line
+    .title = You already hold it
 problem-wrong_status = Task { $task } is { task-status }, and this cannot be done then; { $status ->
         [draft] mark it as ready first
         [completed] it does not change any more, and if something is missing another one is created
@@ -85,15 +85,15 @@ problem-line_applied = Line { $line } has been applied and does not change any m
     .title = The line is applied already
 problem-lines_applied = Lines { $lines } of task { $task } are applied, and cancelling does not take them back; cancel with keep_applied to keep them
     .title = Lines are applied
-problem-line_changed = Line { $line } was changed meanwhile in another window or program; see what it says now and save again
+problem-line_changed = Line { $line } was changed meanwhile in another window or program; read it again and save
     .title = The line has changed
-problem-draft_changed = Somebody else has changed the draft of task { $task } meanwhile; see what it says now and save again
+problem-draft_changed = Another person changed the draft of task { $task } meanwhile; read it again and save
     .title = The draft has changed
 problem-already_claimed = { $mine ->
         [yes] This instance has it already, from an earlier claim; settle that delivery, or ask with the same request_id to get it again
        *[no] Another process is working on it; go on with the next
     }
-    .title = It is taken already
+    .title = Already claimed
 problem-already_processed = { $state ->
         [exhausted] This item is exhausted: it has no attempts left. Send it round again with retry, or go on with the next
         [cancelled] This item was cancelled; go on with the next, or queue it again under another id
@@ -113,16 +113,16 @@ problem-delivered_by_turno = Turno delivers the changes in queue { $queue } itse
     .title = Turno delivers it
 problem-kind_fixed = A queue with unfinished or exhausted items keeps its kind; empty it first, or use another name
     .title = The kind does not change while there is work
-problem-queue_changed = Somebody else has changed queue { $queue } meanwhile; see what it says now and change it again
+problem-queue_changed = Another person changed queue { $queue } meanwhile; read it again and change it
     .title = It was changed meanwhile
 problem-already_exists = { $thing } exists already; change it, or choose another name
     .title = It exists already
-problem-last_admin = { $user } is the last administrator; make somebody else administrator first
+problem-last_admin = { $user } is the last administrator; make another person administrator first
     .title = It is the last administrator
 problem-already_created = { $thing } was created with this Idempotency-Key already; its secret was shown then and is not kept
     .title = It was created already
 problem-link_used = The link was used already or has expired; ask for another
-    .title = The link is of no use any more
+    .title = The link is no longer valid
 problem-too_large = The body is larger than { $max }; split it
     .title = Too large
 problem-uri_too_long = Use the form with a body
@@ -136,11 +136,11 @@ problem-idempotency_key_reused = That key came with another content before; use 
 problem-too_many_requests = Wait a moment before trying again; nothing was stored
     .title = Too many requests
 problem-internal = The error is ours and was logged; try again, and if it repeats report the request_id
-    .title = Something went wrong here
-problem-audit_broken = The chain is not whole: { $cause }. Keep a copy of the database and tell whoever is in charge of it
-    .title = The chain of the audit is broken
-problem-overloaded = There is no room for more right now; nothing was stored, try again in a moment
-    .title = There is too much work
+    .title = Internal error
+problem-audit_broken = The audit log is damaged: { $cause }. Keep a copy of the database and tell its operator
+    .title = The audit log is damaged
+problem-overloaded = The server has no room for more work; nothing was stored, try again in a moment
+    .title = The server is overloaded
 problem-stopping = Nothing was stored; try another instance, or again in a moment
     .title = The server is stopping
 problem-database_unavailable = { $reason ->
@@ -154,7 +154,7 @@ problem-database_unavailable = { $reason ->
     }
     .title = The database does not answer
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
-    .title = It is not known whether it was stored
+    .title = The outcome is unknown
 
 # Permissions, in words and by the name that programs know.
 
@@ -189,7 +189,7 @@ task-status = { $status ->
     [processing] being processed
     [partially_completed] partially completed
     [completed] completed
-    [cancelled] cancelled
+    [cancelled] voided
    *[other] { $status }
     }
 line-error = { $error ->
@@ -205,16 +205,16 @@ line-error = { $error ->
 
 why-running = { $instance } has been working on it for { $ago }; unless it reports, it is free again in { $left }
 why-completing = { $instance } is completing it in a transaction of its application, which is still open ({ $ago } since it was handed out); nobody else gets it until that ends
-why-paused = The queue is paused; it goes on when somebody resumes it
-why-window_open = More messages of { $key } may come; they are handed over together in { $left } unless somebody goes on writing
-why-delayed = It was asked for later; it is handed out in { $left }
+why-paused = The queue is paused. Resume it to continue
+why-window_open = The grouping window of { $key } is open; its messages are delivered together in { $left }
+why-delayed = Delayed; it is due in { $left }
 why-retry_later = { $attempt ->
         [0] It could not even be tried: { $error }. No attempt was spent, and it is tried again in { $left }
        *[other] The last attempt ({ $attempt }) failed: { $error }. It is tried again in { $left }
     }
 why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
-why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
-why-lane_held = { $behind } has no attempts left and holds those behind it until somebody decides: retry it or cancel it
+why-behind_head = It waits behind { $behind }, of the same key, which came first
+why-lane_held = { $behind } is exhausted and holds the items behind it; retry it or cancel it
 why-damaged = The rows of its lane contradict each other, so nothing of it is handed out. An operator mends it with `turno check --repair`
 why-exhausted = It is not tried any more, after { $attempt ->
         [one] 1 attempt
@@ -222,12 +222,12 @@ why-exhausted = It is not tried any more, after { $attempt ->
     }: { $error }. Retry it when the cause is gone
 why-processed = It was done { $ago } ago
 why-cancelled = It was cancelled { $ago } ago
-why-ready = Nothing keeps it; some process has to ask for work
+why-ready = Ready. No worker is polling this queue
 why-destination_down = Its destination does not answer (for { $ago }); it is tried again in { $left }, and no attempts are spent meanwhile. The last it said: { $error }
-why-empty = There is nothing unfinished of { $key }
-why-only_exhausted = Of { $key } only what is exhausted is left, which waits for a decision: retry or cancel it
+why-empty = { $key } has no unfinished items
+why-only_exhausted = { $key } has only exhausted items; retry or cancel them
 why-somebody = A process
-why-no_error = nothing more was said
+why-no_error = no error text
 
 # Spans of time, as a person says them.
 

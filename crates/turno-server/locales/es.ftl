@@ -9,7 +9,7 @@ problem-bad_field = { $fault ->
        *[other] El campo { $field } no es válido: { $cause }
     }
     .title = Un campo no es válido
-problem-bad_query = Lo que sigue al signo de pregunta no es válido: { $cause }
+problem-bad_query = Un parámetro de la dirección no es válido: { $cause }
     .title = Un parámetro no es válido
 problem-bad_header = La cabecera { $header } no es válida
     .title = Una cabecera no es válida
@@ -24,7 +24,7 @@ problem-idle_required = Este bloqueo tiene guarda de inactividad; diga en idle_m
 problem-weak_password = Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
     .title = La contraseña no sirve
 problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer TOKEN, o inicie sesión de nuevo
-    .title = No se sabe quién llama
+    .title = Falta iniciar sesión
 problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
     .title = No se pudo iniciar sesión
 problem-user_disabled = Su usuario está deshabilitado; pida a un administrador que lo habilite
@@ -40,21 +40,21 @@ problem-development_only = Esto no se permite en producción
 problem-more_than_held = Usted no tiene el permiso de { $permission }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
     .title = No se puede dar más de lo que se tiene
 problem-not_found = No se encontró { $thing }
-    .title = No existe
+    .title = No encontrado
 problem-method_not_allowed = { $path } no admite { $method }
     .title = El método no se permite aquí
 problem-body_timeout = El cuerpo de la petición no llegó a tiempo; envíelo de nuevo
     .title = El cuerpo tardó demasiado
 problem-lease_held = Bloqueada por { $holder } desde hace { $since }; pida turno, solicite que la libere, o espere
     .title = Bloqueada por otra persona
-problem-lease_offered = Está libre, pero se ofrece primero a { $holder }; pida turno
+problem-lease_offered = Libre, pero reservada para { $holder }; pida turno
     .title = Reservada para quien sigue en la fila
 problem-lease_lost =
     Este bloqueo ya no es suyo: { $how ->
         [no_heartbeat] venció porque su página o programa dejó de renovarlo
         [idle] venció porque no hubo actividad
         [rolling_timeout] venció porque pasó demasiado tiempo sin trabajo
-        [override] { $by } intervino: { $note }
+        [override] { $by } lo tomó o lo liberó. Motivo: { $note }
         [user_disabled] su usuario fue deshabilitado
         [released] ya se había liberado
         [taken] lo tiene otra persona
@@ -70,9 +70,9 @@ problem-lease_lost =
     .title = Lock perdido
 problem-lease_pinned = Una operación está terminando con este bloqueo; pruebe de nuevo en un momento
     .title = Se está terminando un trabajo
-problem-line_full = Ya esperan demasiados; pruebe más tarde
+problem-line_full = La fila de espera está llena; pruebe más tarde
     .title = La fila está llena
-problem-already_holder = Quien tiene el bloqueo no puede esperar por él
+problem-already_holder = El titular no puede entrar en la fila
     .title = Ya es suya
 problem-wrong_status = La tarea { $task } está { task-status }, y así no se puede hacer esto; { $status ->
         [draft] márquela lista primero
@@ -85,9 +85,9 @@ problem-line_applied = La línea { $line } ya se aplicó y no cambia más
     .title = La línea ya se aplicó
 problem-lines_applied = Las líneas { $lines } de la tarea { $task } ya se aplicaron, y anular la tarea no las deshace; anúlela con keep_applied para conservarlas
     .title = Hay líneas aplicadas
-problem-line_changed = La línea { $line } cambió mientras tanto en otra ventana o programa; mire qué dice ahora y vuelva a guardar
+problem-line_changed = La línea { $line } cambió mientras tanto en otra ventana o programa; vuelva a leerla y guarde
     .title = La línea cambió
-problem-draft_changed = Otra persona cambió el borrador de la tarea { $task } mientras tanto; mire qué dice ahora y vuelva a guardar
+problem-draft_changed = Otra persona cambió el borrador de la tarea { $task } mientras tanto; vuelva a leerlo y guarde
     .title = El borrador cambió
 problem-already_claimed = { $mine ->
         [yes] Esta misma instancia ya lo tiene, de una toma anterior; termine esa entrega, o pida con el mismo request_id para recibirla otra vez
@@ -113,7 +113,7 @@ problem-delivered_by_turno = Los cambios de la cola { $queue } los entrega Turno
     .title = Lo entrega Turno
 problem-kind_fixed = Una cola con elementos sin terminar o agotados conserva su tipo; vacíela primero, o use otro nombre
     .title = El tipo no cambia mientras haya trabajo
-problem-queue_changed = Otra persona cambió la cola { $queue } mientras tanto; mire qué dice ahora y vuelva a cambiarla
+problem-queue_changed = Otra persona cambió la cola { $queue } mientras tanto; vuelva a leerla y cámbiela
     .title = Cambió mientras tanto
 problem-already_exists = { $thing } ya existe; cámbielo, o elija otro nombre
     .title = Ya existe
@@ -122,7 +122,7 @@ problem-last_admin = { $user } es el último administrador; nombre antes a otro
 problem-already_created = Con esta Idempotency-Key ya se creó { $thing }; su secreto se mostró entonces y no se guarda
     .title = Ya se creó
 problem-link_used = El enlace ya se usó o caducó; pida otro
-    .title = El enlace ya no sirve
+    .title = El enlace ya no es válido
 problem-too_large = El cuerpo pasa de { $max }; divídalo
     .title = Demasiado grande
 problem-uri_too_long = Use la forma con cuerpo
@@ -136,11 +136,11 @@ problem-idempotency_key_reused = Esa clave llegó antes con otro contenido; use 
 problem-too_many_requests = Espere un momento antes de volver a intentar; nada se guardó
     .title = Demasiadas peticiones
 problem-internal = El error es nuestro y quedó registrado; vuelva a intentar, y si se repite avise con el request_id
-    .title = Algo falló aquí
-problem-audit_broken = La cadena no está entera: { $cause }. Guarde una copia de la base y avise a quien la administra
-    .title = La cadena de la auditoría está rota
-problem-overloaded = No hay lugar para más por ahora; nada se guardó, pruebe de nuevo en un momento
-    .title = Hay demasiado trabajo
+    .title = Error interno
+problem-audit_broken = La auditoría está dañada: { $cause }. Guarde una copia de la base y avise a quien la administra
+    .title = La auditoría está dañada
+problem-overloaded = El servidor no tiene lugar para más trabajo; nada se guardó, pruebe de nuevo en un momento
+    .title = El servidor está sobrecargado
 problem-stopping = Nada se guardó; pruebe con otra instancia, o en un momento
     .title = El servidor se está deteniendo
 problem-database_unavailable = { $reason ->
@@ -189,7 +189,7 @@ task-status = { $status ->
     [processing] en proceso
     [partially_completed] finalizada en parte
     [completed] completada
-    [cancelled] cancelada
+    [cancelled] anulada
    *[other] en estado { $status }
     }
 line-error = { $error ->
@@ -205,16 +205,16 @@ line-error = { $error ->
 
 why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
 why-completing = { $instance } lo está completando en una transacción de su aplicación, que sigue abierta (se entregó hace { $ago }); nadie más lo recibe hasta que termine
-why-paused = La cola está en pausa; sigue cuando alguien la reanude
-why-window_open = Pueden llegar más mensajes de { $key }; se entregan juntos en { $left } si nadie sigue escribiendo
-why-delayed = Se pidió para más tarde; se entrega en { $left }
+why-paused = La cola está en pausa. Reanúdela para continuar
+why-window_open = La ventana de agrupación de { $key } está abierta; sus mensajes se entregan juntos en { $left }
+why-delayed = Aplazado; se entrega en { $left }
 why-retry_later = { $attempt ->
         [0] No se pudo ni intentar: { $error }. No se gastó ningún intento, y se prueba de nuevo en { $left }
        *[other] El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
     }
 why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
-why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
-why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta que alguien decida: reinténtelo o cancélelo
+why-behind_head = Espera detrás de { $behind }, de la misma clave, que llegó antes
+why-lane_held = { $behind } se agotó y retiene a los que siguen; reinténtelo o cancélelo
 why-damaged = Las filas de su carril se contradicen y por eso nada se entrega. Un operador lo repara con `turno check --repair`
 why-exhausted = Ya no se intenta, tras { $attempt ->
         [one] 1 intento
@@ -222,10 +222,10 @@ why-exhausted = Ya no se intenta, tras { $attempt ->
     }: { $error }. Reinténtelo cuando la causa esté resuelta
 why-processed = Se terminó hace { $ago }
 why-cancelled = Se canceló hace { $ago }
-why-ready = Nada lo detiene; falta que algún proceso pida trabajo
+why-ready = Listo. Ningún proceso consume esta cola
 why-destination_down = Su destino no responde (desde hace { $ago }); se lo prueba otra vez en { $left }, y no se gastan intentos mientras tanto. Lo último que dijo: { $error }
-why-empty = No hay nada sin terminar de { $key }
-why-only_exhausted = De { $key } solo queda lo agotado, que espera una decisión: reinténtelo o cancélelo
+why-empty = { $key } no tiene elementos sin terminar
+why-only_exhausted = { $key } solo tiene elementos agotados; reinténtelos o cancélelos
 why-somebody = Un proceso
 why-no_error = sin más detalle
 

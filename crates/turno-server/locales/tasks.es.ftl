@@ -5,7 +5,7 @@ state-ready = Lista
 state-processing = En proceso
 state-partially_completed = Finalizada en parte
 state-completed = Finalizada
-state-task_cancelled = Cancelada
+state-task_cancelled = Anulada
 state-line_pending = Pendiente
 state-validated = Validada
 state-applied = Aplicada
@@ -13,7 +13,7 @@ state-failed = Falló
 
 # The list.
 
-tasks-lead = Trabajo pendiente: quién procesa qué, y qué está libre.
+tasks-lead = Quién procesa cada tarea y cuáles están libres.
 tasks-task = Tarea
 tasks-number = n.º { $id }
 tasks-status = Estado
@@ -30,13 +30,13 @@ tasks-lock-mine = Las mías
 tasks-new = Nueva tarea
 tasks-empty = No hay tareas
 tasks-none-match = Ninguna tarea coincide con los filtros
-tasks-bad-lock = "{ $value }" no dice cómo está el bloqueo; elija de la lista
-tasks-empty-what = Una tarea es un movimiento de existencias con sus líneas. Cree la primera; quien la procese la tendrá bloqueada mientras trabaje.
-tasks-empty-viewer = Cuando alguien cree una tarea, se verá aquí, con quién la procesa.
+tasks-bad-lock = "{ $value }" no es un estado de bloqueo; elija de la lista
+tasks-empty-what = Una tarea es un movimiento de existencias con líneas. Mientras una persona la procesa, está bloqueada.
+tasks-empty-viewer = Las tareas nuevas aparecen aquí, con la persona que las procesa.
 tasks-held-mine = La procesa usted desde
-tasks-offered-to = Ofrecida a { $name }
+tasks-offered-to = Reservada para { $name }
 tasks-offer-ends = Termina
-tasks-place = · su puesto en la fila: { $place }
+tasks-place = · su puesto: { $place }
 tasks-waiting = { $count ->
         [one] · 1 espera
        *[other] · { $count } esperan
@@ -48,36 +48,36 @@ task-number = Tarea { $id }
 task-by = Creada por { $name }
 task-ready = Marcar lista
 task-readied = La tarea está lista para procesar
-task-cancel = Cancelar la tarea
-task-cancel-title = ¿Cancelar la tarea?
-task-cancel-what = No se procesará más. Lo que ya se aplicó queda aplicado.
+task-cancel = Anular tarea
+task-cancel-title = ¿Anular la tarea?
+task-cancel-what = Ya no se podrá procesar. Las líneas aplicadas quedan aplicadas.
 task-cancel-keep = { $count ->
         [one] 1 línea ya se aplicó. Conservarla en el stock
        *[other] { $count } líneas ya se aplicaron. Conservarlas en el stock
     }
 task-cancel-reason = Motivo (opcional)
-task-cancelled = La tarea quedó cancelada
+task-cancelled = Se anuló la tarea
 task-no-lines = Todavía no tiene líneas
-task-no-lines-what = Edite el borrador y agregue al menos una; después márquela lista.
+task-no-lines-what = Edite el borrador y agregue una línea. Después márquela lista.
 task-result-all = { $applied ->
         [one] Su única línea está aplicada.
        *[other] Sus { $applied } líneas están aplicadas.
     }
 task-result-some = { $applied ->
-        [0] No se aplicó ninguna línea
-        [one] Se aplicó 1 línea
-       *[other] Se aplicaron { $applied } líneas
-    } y { $open ->
-        [one] falta 1: abajo dice por qué.
-       *[other] faltan { $open }: abajo dice por qué.
+        [0] Ninguna línea aplicada
+        [one] 1 línea aplicada
+       *[other] { $applied } líneas aplicadas
+    }, { $open ->
+        [one] 1 con error: vea abajo.
+       *[other] { $open } con error: vea abajo.
     }
-task-result-again = Procésela otra vez, corrija y finalice; lo aplicado no se repite.
+task-result-again = Procésela otra vez, corrija las líneas y finalice. Lo aplicado no se repite.
 task-next = Siguiente: { $title }
-task-others = Ver las libres
-task-result-cancelled = No se procesará más.
+task-others = Ver tareas libres
+task-result-cancelled = Ya no se puede procesar.
 task-held-from = la tuvo desde
 task-held-to = hasta
-task-history-more = Lo anterior está en la API.
+task-history-more = Entradas anteriores: vea la API.
 task-did-created = creó la tarea
 task-did-edited = cambió el borrador
 task-did-ready = la marcó lista
@@ -90,7 +90,7 @@ task-did-finalized = { $status ->
         [completed] la finalizó
        *[other] la finalizó en parte
     }
-task-did-cancelled = la canceló
+task-did-cancelled = la anuló
 
 line-article = Artículo
 line-amount = Cantidad o series
@@ -104,14 +104,14 @@ line-no-serials = Sin números de serie todavía
 line-movement = Movimiento
 line-in = Entrada
 line-out = Salida
-line-kind = Se cuenta
+line-kind = Se cuenta por
 line-by-quantity = Por cantidad
 line-by-serials = Por número de serie
 
 # Drafts.
 
 draft-edit = Editar borrador
-draft-lead = Escriba qué se mueve. Mientras sea borrador, cualquiera con permiso puede cambiarla; nadie puede procesarla.
+draft-lead = Indique qué se mueve. Un borrador lo edita cualquiera con permiso y no se puede procesar.
 draft-title = Título
 draft-title-example = Recepción de notebooks, factura 1182
 draft-more = Agregar línea
@@ -124,87 +124,87 @@ draft-over = La tarea ya no es un borrador: está { task-status }. { $status ->
         [cancelled] Ya no cambia; si hace falta, cree otra.
        *[other] Para corregir sus líneas, procésela.
     }
-draft-over-kept = Lo que escribió no se guardó; sigue abajo para que pueda copiarlo.
-draft-see = Ver la tarea
+draft-over-kept = Su texto no se guardó. Cópielo abajo si lo necesita.
+draft-see = Ver tarea
 draft-changed = { $name } cambió este borrador mientras usted escribía
-draft-changed-what = Lo suyo no se guardó todavía y sigue abajo. Compare, y guarde lo suyo o cargue lo guardado.
-draft-stored = Lo que está guardado ahora
-draft-load = Descartar lo mío y cargar esto
-draft-save-anyway = Guardar lo mío de todos modos
-draft-newer = Otra persona guardó cambios en este borrador mientras usted escribe. Lo suyo sigue aquí; al guardar podrá comparar.
-draft-newer-over = La tarea ya no es un borrador: lo que escribe aquí no se podrá guardar. Cópielo si lo necesita.
-draft-restored = Lo que escribió y no guardó sigue aquí.
-draft-ended = Su sesión terminó; lo que escribió sigue aquí. Guárdelo otra vez.
-draft-no-answer = El servidor no contesta. No se guardó nada; lo que escribió sigue aquí, también si cierra la página. Pruebe de nuevo.
+draft-changed-what = Su versión no se guardó. Compare, y guarde la suya o cargue la guardada.
+draft-stored = Versión guardada
+draft-load = Descartar la mía y cargar la guardada
+draft-save-anyway = Guardar la mía de todos modos
+draft-newer = Otra persona guardó este borrador mientras usted escribía. Al guardar podrá comparar.
+draft-newer-over = La tarea ya no es un borrador. Su texto no se puede guardar; cópielo si lo necesita.
+draft-restored = Se recuperó su texto sin guardar.
+draft-ended = Su sesión terminó. Su texto sigue aquí; guárdelo otra vez.
+draft-no-answer = El servidor no responde. No se guardó nada; su texto queda en este navegador. Pruebe de nuevo.
 draft-discard = Descartar
-draft-bad-sku = Línea { $line }: escriba qué artículo es
+draft-bad-sku = Línea { $line }: escriba un artículo
 draft-bad-quantity = Línea { $line }: la cantidad es un número entero de 1 a 1.000.000.000.000
-draft-twice = Línea { $line }: el número de serie { $serial } está dos veces
-draft-bad-serial = Línea { $line }: un número de serie es demasiado largo o tiene caracteres extraños
+draft-twice = Línea { $line }: el número de serie { $serial } está repetido
+draft-bad-serial = Línea { $line }: un número de serie es demasiado largo o tiene caracteres no válidos
 
 # Process mode.
 
 process = Procesar
-process-free = Nadie la está procesando.
-process-noscript = Para procesar hace falta JavaScript: solo la página sabe si usted sigue ahí.
-process-read-only = Usted puede mirar; cambiarla, solo quien la tiene.
-process-reserved = Le toca primero, por un momento.
+process-free = Lista para procesar.
+process-noscript = Para procesar hace falta JavaScript, que informa su actividad.
+process-read-only = Solo lectura.
+process-reserved = Reservada para quien sigue en la fila.
 process-ask = Solicitar liberación
-process-ask-what = Se le avisa enseguida a quien la tiene, con el nombre de usted.
+process-ask-what = El titular recibe un aviso con el nombre de usted.
 process-ask-message = Mensaje (opcional)
-process-ask-send = Solicitar
-process-asked = Pidió a las { $at } que la libere; a { $name } se le avisó.
-process-declined = { $name } contestó a las { $at }: ahora no.
-process-not-asked = Ya no la tiene nadie: puede procesarla.
+process-ask-send = Enviar solicitud
+process-asked = Solicitó la liberación a { $name } a las { $at }.
+process-declined = { $name } respondió a las { $at }: ahora no.
+process-not-asked = La tarea está libre. Puede procesarla.
 process-turn = Pedir turno
 process-position = Está en la fila: puesto { $position }
 process-next = Es el siguiente en la fila
 process-leave-turn = Dejar la fila
-process-missed = Era su turno y pasó; puede pedir otro.
-process-missed-free = Era su turno y pasó; sigue libre, puede procesarla.
-process-over-completed = Usted esperaba turno: ya no hace falta, la tarea se finalizó.
-process-over-cancelled = Usted esperaba turno: ya no hace falta, la tarea se canceló.
-turns-over = Ya no espera turno: la tarea se finalizó.
-turns-cancelled = Ya no espera turno: la tarea se canceló.
-turns-missed = Era su turno y pasó.
-process-left = No se guardó lo que usted escribió: { $typed }
+process-missed = Su turno pasó. Puede pedir otro.
+process-missed-free = Su turno pasó. La tarea sigue libre.
+process-over-completed = La tarea se finalizó. Usted salió de la fila.
+process-over-cancelled = La tarea se anuló. Usted salió de la fila.
+turns-over = La tarea se finalizó. Usted salió de la fila.
+turns-cancelled = La tarea se anuló. Usted salió de la fila.
+turns-missed = Su turno pasó.
+process-left = Sin guardar: { $typed }
 process-offered = ¡Es su turno!
-process-offered-what = Se la guardamos { $left } más.
+process-offered-what = Reservada para usted · { $left }
 process-offered-title = ¡Su turno! { $left } · { $title }
-process-pass = Dejar pasar
+process-pass = Ceder el turno
 process-elsewhere = La procesa usted en otra ventana desde
-process-moved-near = Usted siguió en otra ventana a las { $at }
-process-moved-far = Usted siguió en otro navegador o equipo a las { $at }
-process-moved-what = En esta ventana ahora solo puede mirar.
+process-moved-near = Usted continuó en otra ventana a las { $at }
+process-moved-far = Usted continuó en otro navegador o equipo a las { $at }
+process-moved-what = Esta ventana es de solo lectura.
 process-here = Continuar aquí
-process-renewing = Se renueva sola mientras usted trabaje.
+process-renewing = Bloqueo activo
 process-waiting = { $count ->
         [one] 1 persona espera su turno
        *[other] { $count } personas esperan su turno
     }
-process-silent = Sin respuesta del servidor desde las { $since }. Su bloqueo vale hasta las { $until }; siga, se guarda después.
-process-leave = Dejar la tarea
+process-silent = Sin conexión desde { $since } · bloqueo válido hasta { $until }
+process-leave = Liberar tarea
 process-warned = ¿Sigue ahí?
-process-warn-idle = Sin actividad la pierde en { $left }. Cualquier tecla o toque la conserva.
-process-warn-rolling = Hace rato que no guarda nada: la pierde en { $left }. Guarde o valide una línea para conservarla.
-process-keep = Seguir trabajando
-process-requested = { $name } pide que la libere (a las { $at }).
+process-warn-idle = Sin actividad: el bloqueo termina en { $left }. Pulse una tecla para conservarlo.
+process-warn-rolling = Sin cambios guardados: el bloqueo termina en { $left }. Guarde o valide una línea para conservarlo.
+process-keep = Conservar bloqueo
+process-requested = { $name } solicita la liberación ({ $at }).
 process-release = Liberar
 process-not-now = Ahora no
-process-unknown = No se sabe si sigue siendo suya
-process-unknown-what = El servidor no contesta desde hace demasiado. Hasta saberlo no se puede cambiar nada; lo que escribió sigue aquí.
-process-ended = Ya no está en sesión
-process-ended-what = No se sabe quién tiene la tarea ahora, y aquí ya no se puede cambiar nada.
-process-ended-kept = Lo que escribió sin guardar sigue abajo: puede copiarlo, y si entra de nuevo con su usuario en este navegador lo encuentra aquí.
+process-unknown = Estado del bloqueo desconocido
+process-unknown-what = El servidor no responde. La edición está en pausa; su texto sigue aquí.
+process-ended = Su sesión terminó
+process-ended-what = El estado del bloqueo es desconocido. No se puede editar.
+process-ended-kept = Su texto sin guardar está abajo. Inicie sesión de nuevo en este navegador para continuar.
 process-lost = Lock perdido
-process-lost-no_heartbeat = Venció porque esta página dejó de renovarlo: se cortó la conexión, el equipo estuvo suspendido o el servidor no contestó.
-process-lost-idle = Venció porque no hubo actividad.
-process-lost-rolling_timeout = Venció porque pasó demasiado tiempo sin guardar ni validar nada.
-process-lost-override = { $name } intervino: { $note }
+process-lost-no_heartbeat = Venció: esta página dejó de renovarlo (conexión, suspensión o servidor).
+process-lost-idle = Venció: sin actividad.
+process-lost-rolling_timeout = Venció: demasiado tiempo sin guardar ni validar.
+process-lost-override = { $name } tomó o liberó la tarea. Motivo: { $note }
 process-lost-user_disabled = Su usuario fue deshabilitado.
-process-lost-released = La liberó usted, en otra ventana o al salir de esta.
-process-lost-other = Ya no es suya.
-process-kept = Lo que escribió sigue abajo, sin guardar.
+process-lost-released = La liberó usted en otra ventana o al salir de esta.
+process-lost-other = Ya no la tiene.
+process-kept = Su texto sin guardar está abajo.
 process-retry = Reintentar claim
 process-finishing = Finalizando línea por línea…
 process-force-release-title = ¿Liberar esta tarea a la fuerza?
@@ -217,28 +217,28 @@ process-unsaved = Sin guardar
 process-conflict = Sin guardar. Mientras tanto se guardó: { $saved }
 process-conflict-by = Sin guardar. Mientras tanto { $name } guardó: { $saved }
 process-conflict-mine = Sin guardar. Mientras tanto usted guardó en otra ventana: { $saved }
-process-retrying = Sin guardar: no hubo respuesta. Se vuelve a intentar solo.
-process-no-answer = No hubo respuesta del servidor. Pruebe de nuevo.
+process-retrying = Sin guardar: sin respuesta. Se reintenta automáticamente.
+process-no-answer = El servidor no respondió. Pruebe de nuevo.
 process-asking = Pidiendo…
-process-slow = El servidor tarda en contestar; se sigue esperando.
-process-leaving = El servidor no contesta: la tarea se deja en cuanto conteste.
-process-leaving-save = El servidor no contesta: la tarea se deja en cuanto se guarde lo que escribió.
-process-sign-out-unsaved = Hay algo escrito que no se puede guardar así. Queda en este navegador, sin guardar. ¿Salir igual?
-process-validate-none = No se sabe si quedó validada: no hubo respuesta. Pruebe de nuevo.
-process-finishing-silent = El servidor no contesta desde las { $since }: no se sabe todavía si se finalizó. Se sigue preguntando solo; nada se aplica dos veces.
-process-stuck = No se pudo guardar todo; revise lo marcado antes de finalizar.
+process-slow = El servidor tarda. Se sigue esperando.
+process-leaving = Sin respuesta. La tarea se libera cuando el servidor responda.
+process-leaving-save = Sin respuesta. La tarea se libera cuando se guarde su texto.
+process-sign-out-unsaved = Hay texto que no se puede guardar. Queda en este navegador. ¿Salir igual?
+process-validate-none = Sin respuesta: no se sabe si se validó. Pruebe de nuevo.
+process-finishing-silent = Sin respuesta desde { $since }. Se pregunta de nuevo automáticamente. Ninguna línea se aplica dos veces.
+process-stuck = Hay líneas sin guardar. Revise las marcadas antes de finalizar.
 process-stuck-line = Todavía no se puede finalizar. Línea { $line }: { $why }
 process-bad-quantity = La cantidad es un número entero de 1 a 1.000.000.000.000.
 process-bad-serials = Escriba al menos un número de serie.
 process-validate = Validar
 process-validate-line = Validar la línea { $line }
-process-validated = La línea { $line } está validada.
+process-validated = Línea { $line } validada.
 process-finalize = { $count ->
         [one] Finalizar (1 línea)
        *[other] Finalizar ({ $count } líneas)
     }
-process-finalize-what = Cada línea se aplica por separado: si una falla, las otras no se detienen.
-process-keys-save = Lo que escribe se guarda solo
-process-keys-next = pasa a la línea siguiente (en números de serie, al renglón siguiente)
-process-keys-finalize = finaliza
+process-finalize-what = Cada línea se aplica por separado. Si una falla, las otras continúan.
+process-keys-save = Los cambios se guardan automáticamente
+process-keys-next = línea siguiente (en números de serie: renglón siguiente)
+process-keys-finalize = finalizar
 key-enter = Intro

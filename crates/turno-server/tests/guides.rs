@@ -89,7 +89,7 @@ async fn the_inbox_guide_works_as_printed() {
     needs(&["bash", "curl", "python3"]);
     let database = Cluster::for_tests().fresh_database().await;
     let output = walk("inbox.md", &[("postgres://localhost/turno", &database)]);
-    for wanted in ["somebody else has it: skipped", "p-1 acked, attempt 2", "p-21 retrying, attempt 1", "expired"] {
+    for wanted in ["another holder has it: skipped", "p-1 acked, attempt 2", "p-21 retrying, attempt 1", "expired"] {
         assert!(output.contains(wanted), "{wanted} in {output}");
     }
 }

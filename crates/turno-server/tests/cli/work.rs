@@ -246,14 +246,14 @@ async fn output_and_server_messages_are_in_spanish_in_a_spanish_locale(world: Wo
     let eva = Shell::signed_in(&world, "eva").await.with("TURNO_LANG", "es");
     let none = eva.run(&["queue", "get", "none"]).await;
     assert!(
-        none.talk.starts_with("error: No existe: No se encontró la cola none\n  qué hacer: revise el nombre"),
+        none.talk.starts_with("error: No encontrado: No se encontró la cola none\n  qué hacer: revise el nombre"),
         "{none:?}"
     );
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
     let paused = eva.run(&["queue", "pause", "mails"]).await;
     assert_eq!(paused.talk.trim_end(), "mails está en pausa: no se entrega nada hasta que se reanude");
-    assert_eq!(eva.run(&["why", "mails/m1"]).await.done(), "La cola está en pausa; sigue cuando alguien la reanude");
+    assert_eq!(eva.run(&["why", "mails/m1"]).await.done(), "La cola está en pausa. Reanúdela para continuar");
     assert!(eva.run(&["lease", "claim", "caja:3"]).await.done().contains("  estado          bloqueado, suyo"));
     let why = eva.run(&["why", "caja:3"]).await;
     assert!(why.done().starts_with("caja:3 está en manos de usted desde hace "), "{why:?}");

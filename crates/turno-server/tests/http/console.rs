@@ -310,7 +310,9 @@ async fn filters_are_kept_in_the_address(world: World) {
     let some = ana.page("/leases?prefix=puerta&holder=").await;
     assert!(!some.contains("caja:1") && some.contains("puerta:1") && some.contains("value=\"puerta\""), "{some}");
     let none = ana.page("/leases?holder=leo").await;
-    assert!(none.contains("Nada coincide") && none.contains("href=\"/leases\"") && !none.contains("Nadie tiene nada"));
+    assert!(
+        none.contains("Sin resultados") && none.contains("href=\"/leases\"") && !none.contains("Sin bloqueos activos")
+    );
     assert!(ana.page("/leases?holder=ANA%20P%C3%89REZ").await.contains("caja:1"), "by name, in any case");
     let waiting = ana.page("/queues/chat?state=pending").await;
     assert!(waiting.contains("m-3") && !waiting.contains("m-1"), "{waiting}");
@@ -340,7 +342,7 @@ async fn a_forced_release_needs_a_reason_and_is_audited(world: World) {
     assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"), "the lock is unchanged");
     let older = [back[0], ("reason", "cierre de caja"), ("fence", "0")];
     let late = eva.done("/console/leases/caja%3A1/force-release", &older).await;
-    assert_eq!(late, "No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene ana.");
+    assert_eq!(late, "No se cambió nada: ahora lo tiene ana.");
     let done = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "cierre de caja")]).await;
     assert_eq!(done, "caja:1 quedó libre");
     let page = eva.page("/leases/caja%3A1").await;
@@ -348,7 +350,7 @@ async fn a_forced_release_needs_a_reason_and_is_audited(world: World) {
     let entry = &world.client("eva").await.get("/v1/audit?action=lock_force_release").await.expect(200)["items"][0];
     assert_eq!((&entry["actor"], &entry["resource"]), (&json!("eva"), &json!("caja:1")));
     assert!(entry["detail"].to_string().contains("cierre de caja"), "{entry}");
-    assert!(eva.page("/audit").await.contains("Liberó un bloqueo ajeno"));
+    assert!(eva.page("/audit").await.contains("Liberó un bloqueo a la fuerza"));
 }
 
 async fn a_queue_is_paused_and_resumed_by_its_buttons(world: World) {
@@ -358,7 +360,7 @@ async fn a_queue_is_paused_and_resumed_by_its_buttons(world: World) {
     assert_eq!(paused, "chat quedó en pausa");
     assert!(world.turno.queue("chat").await.unwrap().overview().await.unwrap().row.paused);
     assert!(eva.page("/queues/chat").await.contains("Reanudar") && eva.page("/").await.contains("chat está en pausa"));
-    assert_eq!(eva.done("/console/queues/chat/resume", &[("back", "/queues/chat")]).await, "chat sigue");
+    assert_eq!(eva.done("/console/queues/chat/resume", &[("back", "/queues/chat")]).await, "chat se reanudó");
     assert!(!world.turno.queue("chat").await.unwrap().overview().await.unwrap().row.paused);
     let actions = world.client("eva").await.get("/v1/audit").await.expect(200)["items"].to_string();
     assert!(actions.contains("queue_pause") && actions.contains("queue_resume"));
@@ -377,14 +379,14 @@ async fn a_key_with_only_exhausted_items_is_shown_as_waiting_for_a_decision(worl
     world.turno.put_queue("chat", policy).await.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;
     let page = eva.page("/queues/chat/keys/ana").await;
-    assert!(page.contains("1 sin terminar") && page.contains("espera una decisión"), "{page}");
-    assert!(!page.contains("No hay nada sin terminar"), "{page}");
+    assert!(page.contains("1 sin terminar") && page.contains("solo tiene elementos agotados"), "{page}");
+    assert!(!page.contains("no tiene elementos sin terminar"), "{page}");
     let client = world.client("eva").await;
     let why = client.get("/v1/queues/chat/keys/ana/why").await.expect(200);
     assert_eq!(why["reason"], "empty", "the code for programs stays");
-    assert!(why["detail"].as_str().unwrap().contains("espera una decisión"), "{why}");
+    assert!(why["detail"].as_str().unwrap().contains("solo tiene elementos agotados"), "{why}");
     let none = client.get("/v1/queues/chat/keys/nadie/why").await.expect(200);
-    assert!(none["detail"].as_str().unwrap().contains("No hay nada sin terminar"), "{none}");
+    assert!(none["detail"].as_str().unwrap().contains("no tiene elementos sin terminar"), "{none}");
 }
 
 async fn exhausted_items_are_counted_before_they_are_retried(world: World) {
@@ -397,11 +399,11 @@ async fn exhausted_items_are_counted_before_they_are_retried(world: World) {
     let none = eva.page("/queues/chat?state=exhausted&error=otro").await;
     assert!(!none.contains("popovertarget=\"retry\""), "without a match there is no retry button");
     let retried = eva.done("/console/queues/chat/retry-exhausted", &[("key", "ana"), ("back", "/queues/chat")]).await;
-    assert_eq!(retried, "1 elemento vuelve a intentarse");
+    assert_eq!(retried, "1 elemento se reintentará");
     let counts = world.turno.queue("chat").await.unwrap().counts().await.unwrap();
     assert_eq!((counts.exhausted, counts.pending), (1, 2));
     let rest = eva.done("/console/queues/chat/retry-exhausted", &[("error", "línea"), ("back", "/queues/chat")]).await;
-    assert_eq!(rest, "1 elemento vuelve a intentarse");
+    assert_eq!(rest, "1 elemento se reintentará");
 }
 
 async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
@@ -423,10 +425,10 @@ async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
     let broken = english.post("/console/queues/chat/items/m-1/retry", &[("payload", "{"), back]).await;
     assert!(broken.text.contains("EOF while parsing an object at line 1 column 1"), "{}", broken.text);
     let fields = [("payload", "{\"texto\": \"corregido\"}"), back];
-    assert_eq!(eva.done("/console/queues/chat/items/m-1/retry", &fields).await, "m-1 vuelve a intentarse");
+    assert_eq!(eva.done("/console/queues/chat/items/m-1/retry", &fields).await, "m-1 se reintentará");
     let item = world.client("eva").await.get("/v1/queues/chat/items/m-1").await.expect(200);
     assert_eq!((&item["payload"]["texto"], &item["state"]), (&json!("corregido"), &json!("pending")));
-    assert!(eva.page("/queues/chat/items/m-1").await.contains("Alguien lo corrigió y reintentó"));
+    assert!(eva.page("/queues/chat/items/m-1").await.contains("Una persona lo corrigió y reintentó"));
     assert_eq!(eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await, "m-3 quedó cancelado");
     let again = eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await;
     assert!(again.contains("está cancelado"), "the message names the state: {again}");

@@ -15,7 +15,7 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     let eva = Browser::signed_in(&world, "eva").await;
     let fields = [("id", "rosa"), ("name", "Rosa Vidal"), ("role", "editor")];
     let added = eva.done("/console/people", &fields).await;
-    assert_eq!(added, "Rosa Vidal está en la lista; falta su contraseña");
+    assert_eq!(added, "Se agregó a Rosa Vidal. Falta su contraseña");
     let typed = [("id", "rosa"), ("name", "Rosa Otra"), ("role", "viewer")];
     let again = eva.post("/console/people", &typed).await;
     assert_eq!(again.status, 409);
@@ -43,13 +43,13 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     assert!(rosa.page("/").await.contains("<b>Rosa Vidal</b>"));
     assert_eq!(
         eva.done("/console/people/rosa/change", &[("name", "Rosa"), ("role", "viewer")]).await,
-        "Los datos de Rosa quedaron guardados"
+        "Se guardaron los datos de Rosa"
     );
     eva.done("/console/people/rosa/disable", &[]).await;
     assert_eq!(rosa.open("/leases").await.status, 303, "a disabled user is signed out");
     assert!(eva.page("/admin").await.contains("Deshabilitada"));
     eva.done("/console/people/rosa/enable", &[]).await;
-    assert_eq!(eva.done("/console/people/rosa/remove", &[]).await, "rosa ya no está");
+    assert_eq!(eva.done("/console/people/rosa/remove", &[]).await, "Se quitó a rosa");
     let last = eva.done("/console/people/eva/change", &[("role", "viewer")]).await;
     assert!(last.contains("último administrador"), "{last}");
 }
@@ -69,7 +69,7 @@ async fn a_token_is_shown_once_and_refused_after_its_revocation(world: World) {
     let listed = eva.page("/admin/tokens?user=ana").await;
     assert!(!listed.contains(&secret) && listed.contains(me["token"].as_str().unwrap()));
     let path = format!("/console/tokens/{}/revoke", me["token"].as_str().unwrap());
-    assert_eq!(eva.done(&path, &[("back", "/admin/tokens")]).await, "El token ya no vale");
+    assert_eq!(eva.done(&path, &[("back", "/admin/tokens")]).await, "Se revocó el token");
     program.get("/v1/me").await.problem(401, "unauthenticated");
 }
 
@@ -84,7 +84,7 @@ async fn the_audit_is_filtered_verified_and_exported(world: World) {
     let put = eva.page("/audit?action=queue_put").await;
     assert!(put.contains("tipo: por clave") && put.contains(" · intentos: "), "each detail has a label: {put}");
     let whole = eva.done("/console/audit/verify", &[("back", "/audit")]).await;
-    assert!(whole.starts_with("La cadena está entera"), "{whole}");
+    assert!(whole.starts_with("Auditoría íntegra"), "{whole}");
     let csv = eva.open("/audit/export?format=csv&action=item_cancel").await;
     assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"turno-audit.csv\"");
     let lines: Vec<&str> = csv.text.lines().collect();

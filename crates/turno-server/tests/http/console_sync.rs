@@ -110,10 +110,10 @@ async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(worl
     let page = eva.page("/sync?queue=usuarios_modulo&state=exhausted").await;
     assert!(page.contains("AGOTADO") && page.contains("falta el correo") && page.contains(">42</a>"), "{page}");
     let none = eva.page("/sync?queue=usuarios_modulo&state=error").await;
-    assert!(none.contains("Nada coincide") && none.contains("href=\"/sync?queue=usuarios%5Fmodulo\""), "{none}");
+    assert!(none.contains("Sin resultados") && none.contains("href=\"/sync?queue=usuarios%5Fmodulo\""), "{none}");
     let form = format!("/console/queues/usuarios_modulo/items/{}/retry", item.id);
     let message = eva.done(&form, &[("back", "/sync?queue=usuarios_modulo")]).await;
-    assert_eq!(message, format!("{} vuelve a intentarse", item.id));
+    assert_eq!(message, format!("{} se reintentará", item.id));
     assert!(eva.page("/sync?queue=usuarios_modulo").await.contains("PENDIENTE"));
     // One key is sent again.
     let again = eva.done("/console/sync/usuarios/resync", &[("key", "42"), ("back", "/sync")]).await;

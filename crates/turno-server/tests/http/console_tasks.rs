@@ -215,7 +215,7 @@ async fn a_draft_that_became_ready_meanwhile_offers_no_saving(world: World) {
     for text in ["ya no es un borrador: está lista. Para corregir sus líneas, procésela", "value=\"Lo mío\""] {
         assert!(back.text.contains(text), "{text}: {}", back.text);
     }
-    assert!(!back.text.contains("name=\"then\"") && back.text.contains("Ver la tarea"), "{}", back.text);
+    assert!(!back.text.contains("name=\"then\"") && back.text.contains("Ver tarea"), "{}", back.text);
     assert_eq!(missing_texts(&back.text), [""; 0]);
 }
 
@@ -226,8 +226,8 @@ async fn an_invalid_draft_comes_back_with_its_input(world: World) {
         ("clavos", "quantity", "-1", "Línea 1: la cantidad"),
         ("clavos", "quantity", "99999999999999999999", "un número entero de 1 a 1.000.000.000.000"),
         ("clavos", "quantity", "1000000000001", "un número entero de 1 a 1.000.000.000.000"),
-        ("", "quantity", "3", "Línea 1: escriba qué artículo"),
-        ("taladro", "serialized", "A A", "Línea 1: el número de serie A está dos veces"),
+        ("", "quantity", "3", "Línea 1: escriba un artículo"),
+        ("taladro", "serialized", "A A", "Línea 1: el número de serie A está repetido"),
     ] {
         let fields = [("title", "Lo mío"), ("sku", sku), ("movement", "in"), ("kind", kind), ("amount", amount)];
         let back = browser.post("/console/tasks", &fields).await;
@@ -267,7 +267,7 @@ async fn the_form_that_cancels_a_task_asks_whether_applied_lines_stay(world: Wor
     let back = ("back", back.as_str());
     let refused = browser.done(&path, &[back]).await;
     assert!(refused.contains("ya se aplicaron"), "{refused}");
-    assert_eq!(browser.done(&path, &[back, ("keep_applied", "true")]).await, "La tarea quedó cancelada");
+    assert_eq!(browser.done(&path, &[back, ("keep_applied", "true")]).await, "Se anuló la tarea");
 }
 
 async fn a_task_is_cancelled_with_its_reason_unless_another_user_holds_it(world: World) {
@@ -282,9 +282,9 @@ async fn a_task_is_cancelled_with_its_reason_unless_another_user_holds_it(world:
     assert!(refused.contains("Bloqueada por Leo Díaz"), "{refused}");
     assert_eq!(task(&ana, id).await["status"], "processing");
     leo.post(&format!("/v1/tasks/{id}/release"), json!({ "fence": lock["fence"] })).await.expect(200);
-    assert_eq!(browser.done(&path, &fields).await, "La tarea quedó cancelada");
+    assert_eq!(browser.done(&path, &fields).await, "Se anuló la tarea");
     let page = browser.page(&back).await;
-    assert!(page.contains("la canceló: ya no hace falta"), "{page}");
+    assert!(page.contains("la anuló: ya no hace falta"), "{page}");
 }
 
 async fn a_task_page_without_the_lock_is_read_only(world: World) {
@@ -307,7 +307,8 @@ async fn a_finished_task_shows_the_outcome_of_every_line(world: World) {
     let ids = furnished(&world).await;
     let browser = Browser::signed_in(&world, "vera").await;
     let partly = browser.page(&format!("/tasks/{}", ids[2])).await;
-    for text in ["Finalizada en parte", "Se aplicó 1 línea y falta 1", "se piden 500 y hay 0", "Aplicada", "Ana Pérez"]
+    for text in
+        ["Finalizada en parte", "1 línea aplicada, 1 con error", "se piden 500 y hay 0", "Aplicada", "Ana Pérez"]
     {
         assert!(partly.contains(text), "{text}: {partly}");
     }
@@ -337,12 +338,12 @@ async fn a_waiting_user_sees_their_position_and_their_offer_in_the_list(world: W
     let fence = claimed(&ana, id).await["fence"].clone();
     leo.post(&format!("/v1/tasks/{id}/turn"), json!({})).await.expect(200);
     let list = async |user: &str| Browser::signed_in(&world, user).await.page("/tasks").await;
-    assert!(list("leo").await.contains("su puesto en la fila: 1"));
+    assert!(list("leo").await.contains("su puesto: 1"));
     assert!(list("eva").await.contains("1 espera"));
     ana.post(&format!("/v1/tasks/{id}/release"), json!({ "fence": fence })).await.expect(200);
     let his = list("leo").await;
     assert!(his.contains("¡Es su turno!") && his.contains("En proceso</span>"), "{his}");
-    assert!(list("eva").await.contains("Ofrecida a Leo Díaz"));
+    assert!(list("eva").await.contains("Reservada para Leo Díaz"));
 }
 
 async fn people_are_shown_by_their_names(world: World) {
@@ -402,7 +403,7 @@ async fn a_started_task_without_a_holder_waits_too_and_the_oldest_comes_next(wor
     assert!(!overview.contains("status=processing"), "a task with a holder is not listed as waiting: {overview}");
     ana.post(&format!("/v1/tasks/{begun}/release"), json!({ "fence": fence })).await.expect(200);
     let overview = browser.page("/").await;
-    let wanted = "<a href=\"/tasks?status=processing&#38;lock=free\">1 tarea en proceso que nadie tiene</a>";
+    let wanted = "<a href=\"/tasks?status=processing&#38;lock=free\">1 tarea en proceso sin titular</a>";
     assert!(overview.contains(wanted), "{overview}");
     let next = async |done: i64| {
         ana.post(&format!("/v1/tasks/{done}/cancel"), json!({})).await.expect(200);
@@ -445,12 +446,16 @@ async fn an_expired_lock_is_in_the_history_at_once(world: World) {
     while task(&ana, id).await["lock"]["state"] != "free" {}
     for page in &pages {
         let over = browser.page(page).await;
-        assert_eq!(over.matches("Venció: dejó").count(), 1, "{page}: {over}");
+        assert_eq!(over.matches("Venció: sin latidos").count(), 1, "{page}: {over}");
     }
     claimed(&ana, id).await;
     for page in &pages {
         let again = browser.page(page).await;
-        assert_eq!(again.matches("Venció: dejó").count(), 1, "{page}: once, also after the end is stored: {again}");
+        assert_eq!(
+            again.matches("Venció: sin latidos").count(),
+            1,
+            "{page}: once, also after the end is stored: {again}"
+        );
     }
 }
 

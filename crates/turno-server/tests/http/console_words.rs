@@ -53,7 +53,7 @@ async fn a_list_without_a_match_offers_to_clear_the_filters(world: World) {
         ("/admin/tokens?user=nadie", "/admin/tokens"),
     ] {
         let page = eva.page(path).await;
-        assert!(page.contains("Nada coincide con estos filtros"), "{path}: {page}");
+        assert!(page.contains("Sin resultados para estos filtros"), "{path}: {page}");
         assert!(page.contains(&format!("href=\"{all}\">Quitar filtros")), "{path}: {page}");
         assert!(!eva.page(all).await.contains("Quitar filtros"), "{all}");
     }
@@ -79,7 +79,8 @@ async fn the_audit_shows_names_and_translated_details(world: World) {
     eva.done("/console/people", &[("id", "sol.v"), ("name", "Sol Vega"), ("role", "viewer")]).await;
     eva.done("/console/people/sol.v/change", &[("name", "Sol Vega"), ("role", "editor")]).await;
     let page = eva.page("/audit").await;
-    for text in ["title=\"eva\">Eva Ruiz<", "Lo tenía:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"]
+    for text in
+        ["title=\"eva\">Eva Ruiz<", "Titular anterior:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"]
     {
         assert!(page.contains(text), "{text}: {page}");
     }
@@ -87,7 +88,7 @@ async fn the_audit_shows_names_and_translated_details(world: World) {
         assert!(!page.contains(raw), "{raw}: {page}");
     }
     let english = eva.reading("en").page("/audit").await;
-    assert!(english.contains("Took effect:</span> yes") && english.contains("Held by:"), "{english}");
+    assert!(english.contains("Took effect:</span> yes") && english.contains("Previous holder:"), "{english}");
 }
 
 async fn the_settings_show_the_source_of_each_value(world: World) {

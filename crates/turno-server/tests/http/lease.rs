@@ -236,7 +236,7 @@ async fn an_override_takes_the_lease_with_a_reason_and_is_audited(world: World) 
     let lost = beat(&ana, "caja", &hers["fence"]).await.problem(409, "lease_lost");
     let shown = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
     assert_eq!(shown, ["forced", "override", "eva", "se fue a casa"]);
-    assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz intervino: se fue a casa"), "{lost}");
+    assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz lo tomó o lo liberó. Motivo: se fue a casa"), "{lost}");
     let freed = eva.post("/v1/leases/caja/force-release", json!({ "reason": "listo" })).await.expect(200);
     assert_eq!((&freed["state"], &freed["holder"]), (&json!("free"), &Value::Null));
     eva.post("/v1/leases/caja/force-release", json!({ "reason": "otra vez" })).await.expect(200);

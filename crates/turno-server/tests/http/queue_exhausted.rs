@@ -114,7 +114,7 @@ async fn the_reason_of_a_held_lane_asks_for_a_decision(world: World) {
     settle(&eva, "bot", "fail", &got, json!({ "error": "poison", "final": true })).await;
     let why = eva.get("/v1/queues/bot/items/m-2/why").await.expect(200);
     assert_eq!((&why["reason"], &why["behind"]), (&json!("lane_held"), &json!("m-1")));
-    assert!(why["detail"].as_str().unwrap().contains("hasta que alguien decida"), "{why}");
+    assert!(why["detail"].as_str().unwrap().contains("reinténtelo o cancélelo"), "{why}");
     assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["policy"]["on_exhausted"], "hold");
     eva.post("/v1/queues/bot/items/m-1/cancel", json!({})).await.expect(200);
     assert_eq!(ids(&claim(&eva, "bot", "w").await), ["m-2"], "cancelling the exhausted item frees the lane");

@@ -99,7 +99,7 @@ async fn why_names_the_worker_and_the_time_in_the_callers_language(world: World)
         assert_eq!((&why["running"], &why["reason"]), (&json!(reason == "running"), &json!(reason)));
         assert!(why["detail"].as_str().unwrap().contains(words), "{why}");
     };
-    says(&why("m-1", "es").await, "ready", "Nada lo detiene");
+    says(&why("m-1", "es").await, "ready", "Ningún proceso consume");
     says(&why("m-2", "es").await, "behind_head", "detrás de m-1");
     says(&why("m-3", "es").await, "delayed", "en 2 horas");
     says(&why("m-3", "en").await, "delayed", "in 2 hours");

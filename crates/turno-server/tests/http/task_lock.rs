@@ -27,7 +27,7 @@ async fn a_task_in_an_unlockable_status_cannot_be_claimed(world: World) {
     ana.post(&format!("/v1/tasks/{completed}/finalize"), json!({ "fence": lock["fence"] })).await.expect(200);
     for (id, status, text) in [
         (draft, "draft", "en borrador"),
-        (json!(cancelled), "cancelled", "cancelada"),
+        (json!(cancelled), "cancelled", "anulada"),
         (json!(completed), "completed", "completada"),
     ] {
         for (client, verb, body) in
@@ -75,7 +75,7 @@ async fn an_override_of_a_task_is_audited_and_shown_to_the_former_holder(world: 
     let shown = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
     assert_eq!(shown, ["forced", "override", "eva", "se fue"]);
     assert_eq!(lost["by_name"], "Eva Ruiz");
-    assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz intervino: se fue"), "{lost}");
+    assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz lo tomó o lo liberó. Motivo: se fue"), "{lost}");
     assert_eq!(eva.post(&path("force-release"), json!({ "reason": "listo" })).await.expect(200)["state"], "free");
     let query = AuditQuery { resource: Some(format!("task:{id}")), limit: 10, ..AuditQuery::default() };
     let mut entries = world.turno.audit(query).await.unwrap();

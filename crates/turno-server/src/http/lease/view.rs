@@ -289,7 +289,7 @@ mod tests {
             assert_eq!(sentences.len(), Cause::ALL.len() + 1, "{sentences:?}");
         }
         let english = sentence(Some("override"), Language::English);
-        let expected = "This lease is not yours any more: eva stepped in: cierre. This request changed nothing; what was \
+        let expected = "This lease is not yours any more: eva took or released it. Reason: cierre. This request changed nothing; what was \
                         stored before stays. Claim it again if it is free";
         assert_eq!(english, expected);
     }
