@@ -41,7 +41,7 @@ test('tabs that do not agree who beats all do', async () => {
   const [first, second] = await open(
     'caja:2',
     [
-      ['hidden() || !this.#tabs.leads || away', 'hidden() || away'],
+      ['now.hidden || !now.leads || idle', 'now.hidden || idle'],
       ['heartbeat_interval_ms * 1.5', 'heartbeat_interval_ms * 0.5'],
     ],
     { tabs: 2 },
@@ -68,7 +68,7 @@ test('a tab that does not know of the others releases under their feet', async (
 test('a page that trusts from when the answer came believes too long', async () => {
   const context = await newContext(browser);
   await sabotage(context, [
-    ['    this.#hold(lease, sent);\n    this.#tabs.lead', '    this.#hold(lease, clock());\n    this.#tabs.lead'],
+    ["hold(step, lease, sent);\n  step.effects.push({ do: 'lead'", "hold(step, lease, clocksOf(step.now));\n  step.effects.push({ do: 'lead'"],
   ]);
   const tab = await openPage(context, server, ana, 'caja:4', { clock: true });
   await tab.page.clock.pauseAt(Date.now() + 3_600_000);
@@ -83,7 +83,7 @@ test('a page that trusts from when the answer came believes too long', async () 
 });
 
 test('a page that does not notice the gap says held after a sleep without having asked', async () => {
-  const [tab] = await open('caja:5', [['const late = Date.now() - due > SLEPT_MS;', 'const late = false;']], {
+  const [tab] = await open('caja:5', [['const late = late_ms > SLEPT_MS;', 'const late = false;']], {
     clock: true,
   });
   await tab.page.route('**/heartbeat', () => {});
@@ -93,7 +93,7 @@ test('a page that does not notice the gap says held after a sleep without having
 
 test('a page whose release does not say which claim it is from frees what its reload has claimed', async () => {
   const [tab] = await open('caja:6', [
-    ['const left = { fence, claim, ...grace, ...this.#instance };', 'const left = { fence, ...grace, ...this.#instance };'],
+    ['const left = { fence, claim: number, ...grace, ...state.instance };', 'const left = { fence, ...grace, ...state.instance };'],
   ]);
   await ana.claim('caja:6');
   await tab.page.close();

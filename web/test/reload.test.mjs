@@ -130,7 +130,7 @@ test('what was typed in one window goes on in the other', async () => {
 
 test('without the moment of grace the same reload loses it to whoever waits', async () => {
   const id = await readyTask(ana, LINES);
-  const hers = await processing(ana, id, leaving((context) => sabotage(context, [['this.#leave(GRACE_MS)', 'this.#leave()']])));
+  const hers = await processing(ana, id, leaving((context) => sabotage(context, [['leave(step, GRACE_MS)', 'leave(step)']])));
   const his = await opened(leo, id, leaving());
   await button(his, 'Pedir turno').click();
   await text(his, 'Es el siguiente en la fila').waitFor();

@@ -1,9 +1,12 @@
 // The custom element `<turno-lease>`.
 
+// @ts-check
+/** @import { LeaseOptions, ReleaseRequest, TokenSource } from '../turno.js' */
+
 import { tokenFrom } from './client.js';
 import { Lease } from './lease.js';
 
-/** The actions that `data-turno-action` can name. */
+/** The actions that `data-turno-action` can name. @type {Record<string, (lease: Lease) => unknown>} */
 const ACTIONS = {
   claim: (lease) => lease.claim(),
   release: (lease) => lease.release(),
@@ -14,18 +17,23 @@ const ACTIONS = {
 };
 const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'moved', 'unknown', 'offered', 'turn', 'error'];
 
-/** The error text if the server does not answer, in the language of the page. */
+/** The error text if the server does not answer, in the language of the page. @type {Record<string, string>} */
 const SILENT = {
   es: 'El servidor no contestó. Pruebe de nuevo.',
   en: 'The server did not answer. Try again.',
 };
 
+/** @type {Map<string, TokenSource>} */
 const sources = new Map();
 
-/** Returns one token source per address, so that elements with the same address share a client. */
+/**
+ * Returns one token source per address, so that elements with the same address share a client.
+ *
+ * @param {string} url
+ */
 function sourceOf(url) {
   if (!sources.has(url)) sources.set(url, tokenFrom(url));
-  return sources.get(url);
+  return sources.get(url) ?? null;
 }
 
 /**
@@ -42,30 +50,33 @@ function sourceOf(url) {
  * `error` says why the last action failed. Without a node for it, the element appends a paragraph. If the focused control
  * is hidden by a change of state, the focus stays in the element.
  */
-export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
+export class TurnoLeaseElement extends (globalThis.HTMLElement ?? /** @type {typeof HTMLElement} */ (class {})) {
   static observedAttributes = ['resource', 'server', 'token-url', 'instance', 'single'];
+  /** @type {TokenSource} */
   #token = null;
+  /** @type {Lease | null} */
   #lease = null;
-  /** Why it will end soon; null while it will not. */
+  /** Why the lease will end soon; null without a warning. @type {string | null} */
   #warned = null;
+  /** The last release request. @type {ReleaseRequest | null} */
   #request = null;
-  /** What the last button could not do, as it was when this was said: `{text, state}`. */
+  /** Why the last action failed, and the state in which it failed. @type {{ text: string, state: string } | null} */
   #failed = null;
-  /** Where that is said if the page has no place for it. */
+  /** The paragraph that shows the error if the page has no node for it. @type {HTMLElement | null} */
   #said = null;
 
   constructor() {
     super();
     this.addEventListener('click', (event) => this.#clicked(event));
-    // A page may have set it before this module was loaded.
+    // A page can set the property before this module is loaded. It would hide the setter.
     if (Object.hasOwn(this, 'token')) {
       const { token } = this;
-      delete this.token;
+      Reflect.deleteProperty(this, 'token');
       this.token = token;
     }
   }
 
-  /** A text, or a function that gives one. */
+  /** The token, or a function that returns one. */
   get token() {
     return this.#token;
   }
@@ -75,7 +86,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     this.#reopen();
   }
 
-  /** The lease behind it; null while it stands in no document. */
+  /** The lease of this element; null while the element is in no document. */
   get lease() {
     return this.#lease;
   }
@@ -88,12 +99,18 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     return this.#lease?.fence ?? null;
   }
 
+  /** @param {{ wait_ms?: number, ttl_ms?: number | null }} [options] */
   claim(options) {
-    return this.#lease.claim(options);
+    return this.#opened.claim(options);
   }
 
   release() {
-    return this.#lease.release();
+    return this.#opened.release();
+  }
+
+  get #opened() {
+    if (!this.#lease) throw new TypeError('<turno-lease> is in no document or names no resource');
+    return this.#lease;
   }
 
   connectedCallback() {
@@ -101,7 +118,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   }
 
   disconnectedCallback() {
-    // Moving it within a page takes it out for a moment; that must not cost the lease.
+    // Moving the element within a page disconnects it for a moment, which must not cost the lease.
     queueMicrotask(() => {
       if (this.isConnected) return;
       this.#lease?.close();
@@ -109,11 +126,16 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     });
   }
 
+  /**
+   * @param {string} _
+   * @param {string | null} before
+   * @param {string | null} after
+   */
   attributeChangedCallback(_, before, after) {
     if (before !== after) this.#reopen();
   }
 
-  /** Several attributes may change at once. */
+  /** Opens the lease anew, once if several attributes change together. */
   #reopen() {
     const lease = this.#lease;
     if (lease) queueMicrotask(() => this.#lease === lease && this.#open());
@@ -124,6 +146,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     this.#lease?.close();
     this.#lease = null;
     if (!resource || !this.isConnected) return;
+    /** @type {LeaseOptions} */
     const options = { instance: this.getAttribute('instance'), single: this.hasAttribute('single'), language: this.#language || null };
     const server = this.getAttribute('server');
     if (server !== null) options.server = server;
@@ -132,18 +155,24 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     const lease = new Lease(resource, options);
     this.#lease = lease;
     for (const name of EVENTS) {
-      lease.addEventListener(name, ({ detail }) => {
+      lease.addEventListener(name, (event) => {
+        const { detail } = /** @type {CustomEvent} */ (event);
         if (this.#lease !== lease) return;
         this.#note(name, detail);
         this.#show();
-        // Except errors, which at the window would look like a script's.
+        // `error` does not bubble, because at the window it would look like the error of a script.
         this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== 'error' }));
       });
     }
     this.#show();
   }
 
-  /** What is no state, and yet to be seen. */
+  /**
+   * Keeps what is shown besides the state: a warning and a release request.
+   *
+   * @param {string} name
+   * @param {any} detail
+   */
   #note(name, detail) {
     if (name === 'idle-warning') this.#warned = detail.reason;
     if (name === 'requested') this.#request = detail;
@@ -151,10 +180,12 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     if (this.state !== 'held') this.#request = null;
   }
 
+  /** @param {Event} event */
   async #clicked(event) {
-    const button = event.target.closest?.('[data-turno-action]');
-    const action = ACTIONS[button?.dataset.turnoAction];
-    if (!action || !this.#lease || button.closest('turno-lease') !== this) return;
+    const target = event.target instanceof Element ? event.target : null;
+    const button = /** @type {HTMLElement | null | undefined} */ (target?.closest('[data-turno-action]'));
+    const action = ACTIONS[button?.dataset.turnoAction ?? ''];
+    if (!action || !this.#lease || button?.closest('turno-lease') !== this) return;
     event.preventDefault();
     this.#tellFailed(null);
     try {
@@ -165,14 +196,18 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     }
   }
 
-  /** What was tried in vain is said where it was tried, until something else is tried or the state is another. */
+  /**
+   * Shows why the last action failed, until the next action or a change of state.
+   *
+   * @param {any} error
+   */
   #tellFailed(error) {
-    const silent = SILENT[this.#language?.split('-')[0]] ?? SILENT.es;
+    const silent = SILENT[this.#language?.split('-')[0] ?? ''] ?? SILENT.es;
     this.#failed = error && { text: error.status ? error.message : silent, state: this.state };
     if (this.#lease) this.#show();
   }
 
-  /** A page that has no place for it gets one, for as long as there is something to say. */
+  /** If the page has no node for the error, appends a paragraph while there is an error. */
   #sayFailed() {
     if (!this.#failed || this.#ours('[data-turno-text="error"]').length) return this.#said?.remove();
     this.#said ??= document.createElement('p');
@@ -182,9 +217,15 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   }
 
   get #language() {
-    return this.closest('[lang]')?.lang;
+    return /** @type {HTMLElement | null} */ (this.closest('[lang]'))?.lang;
   }
 
+  /**
+   * Returns the nodes inside this element, without those of an element inside it.
+   *
+   * @param {string} selector
+   * @returns {any[]}
+   */
   #ours(selector) {
     return [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
   }
@@ -193,32 +234,32 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     const { state } = this;
     if (this.getAttribute('state') !== state) this.setAttribute('state', state);
     if (this.#failed && this.#failed.state !== state) this.#failed = null;
-    const stood = this.getRootNode().activeElement;
-    const ours = (selector) => this.#ours(selector);
+    const focused = /** @type {Document | ShadowRoot} */ (this.getRootNode()).activeElement;
     const kept = state === 'other' && (this.#lease?.lease?.state === 'offered' ? 'other-offered' : 'other-locked');
     const now = [state, kept, this.#request && 'requested', this.#request?.message && 'request-said', this.#lease?.turn && state !== 'offered' && 'waiting'];
-    // Of a want of work only work helps; a button that says "still here" would do nothing.
+    // Only work helps against the rolling timeout, so a button "still here" is shown for the idle warning only.
     if (this.#warned) now.push('warning', this.#warned === 'idle' ? 'warning-idle' : 'warning-work');
-    const listed = (one, name) =>
-      one
-        .getAttribute(name)
-        .split(/\s+/)
-        .some((word) => word && now.includes(word));
-    for (const one of ours('[data-turno-show]')) one.hidden = !listed(one, 'data-turno-show');
-    for (const one of ours('[data-turno-enable]')) one.disabled = !listed(one, 'data-turno-enable');
-    for (const one of ours('[data-turno-text]')) {
+    const listed = (/** @type {Element} */ one, /** @type {string} */ name) =>
+      (one.getAttribute(name) ?? '').split(/\s+/).some((word) => word && now.includes(word));
+    for (const one of this.#ours('[data-turno-show]')) one.hidden = !listed(one, 'data-turno-show');
+    for (const one of this.#ours('[data-turno-enable]')) one.disabled = !listed(one, 'data-turno-enable');
+    for (const one of this.#ours('[data-turno-text]')) {
       const text = this.#text(one.dataset.turnoText);
       if (one.textContent !== text) one.textContent = text;
     }
     this.#sayFailed();
-    this.#stay(stood);
+    this.#stay(focused);
   }
 
-  /** Whoever stood on what is gone goes on with what can be filled in now, or with the whole element: no button, which a
-   * second press of the same key would set off. */
-  #stay(stood) {
-    const usable = (one) => !one.disabled && one.getClientRects().length > 0;
-    if (!stood || stood === this || stood.closest('turno-lease') !== this || usable(stood)) return;
+  /**
+   * If the focused control was hidden or disabled, moves the focus to the first field that can be filled in, or to the
+   * element. Never to a button, because a second press of the same key would press it.
+   *
+   * @param {any} focused
+   */
+  #stay(focused) {
+    const usable = (/** @type {any} */ one) => !one.disabled && one.getClientRects().length > 0;
+    if (!focused || focused === this || focused.closest('turno-lease') !== this || usable(focused)) return;
     const field = this.#ours('[data-turno-enable]').find((one) => one.matches('input, select, textarea') && usable(one));
     if (field) return field.focus({ preventScroll: true });
     if (!this.hasAttribute('tabindex')) {
@@ -228,9 +269,11 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     this.focus({ preventScroll: true });
   }
 
-  #text(what) {
-    const { lease, lost, turn } = this.#lease;
+  /** Returns the text of a node with `data-turno-text`. @param {string} name */
+  #text(name) {
+    const { lease, lost, turn } = this.#opened;
     const language = this.#language || undefined;
+    /** @type {Record<string, unknown>} */
     const texts = {
       holder: (lease?.holder ?? lease?.offered_to)?.name,
       since: lease?.locked_at && new Date(lease.locked_at).toLocaleTimeString(language),
@@ -241,7 +284,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
       position: turn?.position,
       error: this.#failed?.text,
     };
-    return String(texts[what] ?? '');
+    return String(texts[name] ?? '');
   }
 }
 

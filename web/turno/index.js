@@ -7,6 +7,8 @@
 //
 // One file without dependencies, to be loaded from the server or copied. Types: turno.d.ts. Guide: docs/guides/browser.md.
 
+// @ts-check
+
 export { TurnoError } from './answer.js';
 export { Turno, tokenFrom } from './client.js';
 export { TurnoLeaseElement } from './element.js';

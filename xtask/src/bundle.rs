@@ -2,7 +2,8 @@
 //!
 //! The joined file is committed, so `cargo build` needs no Node and users can copy one file. Joining needs no parser,
 //! because the modules keep to a form that this file checks: imports are single lines from `./x.js`, declarations are
-//! exported where they stand, top-level names are unique over all modules, and `index.js` lists the public names.
+//! exported where they stand, top-level names are unique over all modules, and `index.js` lists the public names. Lines
+//! that only the type checker reads (`// @ts-check`, `/** @import … */`) are left out of the joined file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -46,7 +47,8 @@ pub(crate) fn join(modules: &BTreeMap<String, String>) -> Result<String, String>
     for name in imports(INDEX, &format!("export {exports}"))? {
         visit(&name, modules, &mut order, &mut BTreeSet::new())?;
     }
-    let mut joined = format!("{}\n// Joined from {FOLDER} by `cargo xtask bundle`.\n", header.trim_end());
+    let header: Vec<&str> = header.trim_end().lines().filter(|line| !is_for_types(line)).collect();
+    let mut joined = format!("{}\n// Joined from {FOLDER} by `cargo xtask bundle`.\n", header.join("\n").trim_end());
     let mut names = BTreeMap::new();
     for module in &order {
         let body = body(module, &modules[module])?;
@@ -88,17 +90,23 @@ fn visit(
 
 /// The modules that a module imports or re-exports.
 fn imports(module: &str, text: &str) -> Result<Vec<String>, String> {
-    let lines = text.lines().filter(|line| line.starts_with("import ") || line.contains("} from "));
+    let lines = text.lines().filter(|line| !is_for_types(line));
+    let lines = lines.filter(|line| line.starts_with("import ") || line.contains("} from "));
     let name = |line: &str| Some(line.strip_suffix("';")?.split_once(" from './")?.1.to_owned());
     lines
         .map(|line| name(line).ok_or_else(|| format!("{module}: only `… from './x.js';` on one line: {line}")))
         .collect()
 }
 
+/// Whether only the type checker reads the line.
+fn is_for_types(line: &str) -> bool {
+    line == "// @ts-check" || line.starts_with("/** @import ")
+}
+
 /// The code without its imports and without `export`; the first comment line opens it.
 fn body(module: &str, text: &str) -> Result<String, String> {
     let opening = text.strip_prefix("// ").ok_or_else(|| format!("{module} does not open with its purpose"))?;
-    let lines = opening.lines().filter(|line| !line.starts_with("import "));
+    let lines = opening.lines().filter(|line| !line.starts_with("import ") && !is_for_types(line));
     let mut body: Vec<&str> = Vec::new();
     for line in lines {
         let line = line.strip_prefix("export ").unwrap_or(line);
@@ -139,6 +147,14 @@ mod tests {
         ]));
         let expected = "// All.\n// Joined from web/turno/ by `cargo xtask bundle`.\n\n// b.js: Second.\n\nconst b = () => A;\n\n\
                         // a.js: First.\n\nclass A {\n  b = b;\n}\n\nexport { A };\n";
+        assert_eq!(joined.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn lines_for_the_type_checker_are_left_out() {
+        let typed = "// First.\n\n// @ts-check\n/** @import { T } from '../t.js' */\n\nexport class A {}\n";
+        let joined = join(&modules(&[("index.js", INDEX_TEXT), ("a.js", typed)]));
+        let expected = "// All.\n// Joined from web/turno/ by `cargo xtask bundle`.\n\n// a.js: First.\n\nclass A {}\n\nexport { A };\n";
         assert_eq!(joined.as_deref(), Ok(expected));
     }
 
