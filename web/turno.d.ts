@@ -1,24 +1,25 @@
-// Types of turno.js. A test compares its exports and its classes' members with the module's.
+// The public types of turno.js. `tsc` checks that the module has them (web/turno/fulfils.ts), and a test compares the exports
+// and the members of the classes.
 
-/** The person, or the machine's account. */
+/** The person or machine account that holds a lease. */
 export interface Holder {
   id: string;
   name: string;
   instance: string | null;
 }
 
-/** Somebody asked the holder to let go. */
+/** A request to the holder to release the lease. */
 export interface ReleaseRequest {
   by: Holder;
   message: string | null;
   at: string;
-  /** When the holder answered that they go on; null if they have not answered. */
+  /** When the holder declined; null without an answer. */
   declined_at: string | null;
-  /** What they said to that. */
+  /** The message of the holder who declined. */
   answer: string | null;
 }
 
-/** The times that govern a lease. */
+/** The times of a lease, in milliseconds. */
 export interface LeasePolicy {
   ttl_ms: number;
   max_ttl_ms: number;
@@ -68,18 +69,18 @@ export interface Problem {
   [member: string]: unknown;
 }
 
-/** How this page sees the lease; see the class `Lease`. */
+/** The state of the lease for this page; see the class `Lease`. */
 export type LeaseState = 'unknown' | 'free' | 'held' | 'elsewhere' | 'other' | 'offered' | 'lost';
 
-/** How an ownership ended. */
+/** How a grant ended. */
 export interface Lost {
   reason: 'expired' | 'taken' | 'released' | 'forced';
   cause: 'no_heartbeat' | 'idle' | 'rolling_timeout' | 'override' | 'user_disabled' | 'released' | 'forbidden' | null;
-  /** Who did it, for an override. */
+  /** The id of the person who overrode the lease. */
   by: string | null;
-  /** How they are called. */
+  /** The name of that person. */
   by_name: string | null;
-  /** The override's reason. */
+  /** The reason of the override. */
   note: string | null;
   /** A sentence for people, in the language of the request. */
   message: string | null;
@@ -97,61 +98,63 @@ export interface StateDetail {
   lost: Lost | null;
 }
 
-/** What each event carries as `detail`. */
+/** The events and their `detail`. */
 export interface LeaseEventMap {
   /** Anything has changed. */
   state: CustomEvent<StateDetail>;
-  /** It is held, for the first time or again. */
+  /** The lease is held, for the first time or again. */
   held: CustomEvent<{ lease: LeaseDocument }>;
-  /** It will end soon unless the person is active on a page that is seen (`idle`), or works (`rolling_timeout`). */
+  /** The lease ends soon unless the person is active on a visible page (`idle`) or does work (`rolling_timeout`). */
   'idle-warning': CustomEvent<{
     reason: 'idle' | 'rolling_timeout';
     expires_in_ms: number;
     lease: LeaseDocument;
   }>;
-  /** The warning is over. */
+  /** The warning has ended. */
   active: CustomEvent<StateDetail>;
-  /** Somebody asks for it. */
+  /** A person asks the holder to release the lease. */
   requested: CustomEvent<ReleaseRequest>;
-  /** It is not held any more. */
+  /** The lease is no longer held. */
   lost: CustomEvent<Lost & { lease: LeaseDocument | null }>;
-  /** With `single`: another page of this person goes on; `near` if it is one of this browser. */
+  /** With `single`: another page of this person holds the lease now; `near` if it is in this browser. */
   moved: CustomEvent<StateDetail & { near: boolean }>;
-  /** It was held, and nobody knows whether it still is. */
+  /** The page no longer knows who holds the lease, until the server answers. */
   unknown: CustomEvent<StateDetail>;
-  /** It is this person's turn, for a moment. */
+  /** The lease is offered to this person for a moment. */
   offered: CustomEvent<{ lease: LeaseDocument; offer_ms: number }>;
-  /** The place in line has changed; `missed` if it was offered and not taken, `over` if what it was waited for has ended
-   * (the task's status, such as `completed`). */
+  /**
+   * The place in line has changed. `missed`: the offer was not taken. `over`: the task has ended, with its status such as
+   * `completed`.
+   */
   turn: CustomEvent<TurnPlace & { missed: boolean; over: string | true | null }>;
-  /** Something failed that will not mend itself, such as a token that is refused. */
+  /** A request failed and will not succeed by itself, such as one with a refused token. */
   error: CustomEvent<{ error: Error }>;
 }
 
-/** What a token function may give: the token, or what POST /v1/sessions answered. */
+/** The result of a token function: the token, or the answer of `POST /v1/sessions`. */
 export type GivenToken = string | { token: string; expires_at?: string | null } | null;
 
-/** A token, or a function that is asked for one whenever the last has died or is about to. */
+/** A token, or a function that returns one. The function is called whenever the last token has expired or is about to. */
 export type TokenSource = string | (() => GivenToken | Promise<GivenToken>) | null;
 
 export interface TurnoOptions {
-  /** Where the server is; by default, where this module was loaded from. */
+  /** The address of the server; by default, the server that served this module. */
   server?: string;
-  /** Without one, the cookie of the console is used, which works on the server's own pages only. */
+  /** Without a token, requests use the cookie of the console, which works only on pages of the server itself. */
   token?: TokenSource;
-  /** Of the sentences for people: `es` or `en`. By default, what the browser asks for. */
+  /** The language of messages for people: `es` or `en`. By default, the language of the browser. */
   language?: string | null;
 }
 
 export interface LeaseOptions extends TurnoOptions {
   turno?: Turno | null;
-  /** Which of several holders of one account this is; people need none. */
+  /** Tells several holders of one machine account apart; people need none. */
   instance?: string | null;
-  /** Of several pages of one person only the one that claimed last holds it; by default all of them do, together. */
+  /** Of several pages of one person, only the page that claimed last holds the lease. By default all of them share it. */
   single?: boolean;
 }
 
-/** An answer that says no. */
+/** A refusal or an error of the server. */
 export class TurnoError extends Error {
   constructor(status: number, problem: Problem | null);
   readonly status: number;
@@ -159,10 +162,10 @@ export class TurnoError extends Error {
   readonly problem: Problem | null;
 }
 
-/** A token from the application's own backend, which answers as POST /v1/sessions does. */
+/** Returns a token source that asks the application's backend, which answers as `POST /v1/sessions` does. */
 export function tokenFrom(url: string | URL, init?: RequestInit): () => Promise<GivenToken>;
 
-/** Follows Server-Sent Events until they end or are silent for too long; `opened` may refuse the answer by throwing. */
+/** Reads Server-Sent Events until the stream ends or is silent for too long; `opened` refuses the answer by throwing. */
 export function follow(
   ask: (signal: AbortSignal) => Promise<Response>,
   signal: AbortSignal,
@@ -170,26 +173,26 @@ export function follow(
   take: (event: { id?: string; event?: string; data: any }) => void,
 ): Promise<void>;
 
-/** Talks to a server. */
+/** A client of one server. */
 export class Turno {
   constructor(options?: TurnoOptions);
   readonly server: string;
   language: string | null;
   get token(): TokenSource;
   set token(token: TokenSource);
-  /** Whether changes are heard as they happen. */
+  /** Whether the live stream is open. */
   get live(): boolean;
-  /** For how long the server owes an answer; 0 while it answers. */
+  /** How long the oldest call has been unanswered; 0 if all are answered. */
   get silent_ms(): number;
   lease(resource: string, options?: Omit<LeaseOptions, 'turno'>): Lease;
   me(): Promise<{ id: string; name: string; permissions: string[]; [member: string]: unknown }>;
-  /** One call of the API. */
+  /** Calls the API; `path` begins with `/v1`. Throws a TurnoError if the server refuses. */
   call<T = any>(method: string, path: string, body?: unknown, options?: { timeout_ms?: number }): Promise<T>;
-  /** One request, with whatever says who we are. */
+  /** Sends a request with the token or the cookie. */
   request(path: string, init: RequestInit): Promise<Response>;
-  /** Something to be said while the page goes away. */
+  /** Sends a request while the page closes, and ignores the answer. */
   farewell(path: string, body: unknown, method?: string): void;
-  /** Hears of everything about a resource until the returned function is called. */
+  /** Calls `heard` for every event of a resource, until the returned function is called. */
   watch(
     resource: string,
     heard: (event: { name: string; resource?: string; [member: string]: unknown }) => void,
@@ -205,26 +208,26 @@ export class Lease extends EventTarget {
   readonly lost: Lost | null;
   readonly turn: TurnPlace | null;
   get state(): LeaseState;
-  /** Goes along with everything that is done under the lease; null unless it is held. */
+  /** The fence of the grant, to send with every write; null unless the lease is held. */
   get fence(): number | null;
   get expires_in_ms(): number;
-  /** What somebody is warned of, as it stands now: why it will end if nothing happens, and in how long. */
+  /** The warning as it stands now: why the lease will end if nothing happens, and in how long. */
   get warning(): { reason: 'idle' | 'rolling_timeout'; expires_in_ms: number } | null;
-  /** Until an offer to this person passes; 0 without one. */
+  /** The time until an offer to this person ends; 0 without an offer. */
   get offer_in_ms(): number;
   claim(options?: { wait_ms?: number; ttl_ms?: number | null }): Promise<LeaseDocument>;
-  /** Throws where nobody answers, and is sent again until somebody does or it is claimed again. */
+  /** If the server does not answer, throws, and sends the release again until it answers or the lease is claimed again. */
   release(): Promise<LeaseDocument | null>;
   forceClaim(reason: string, meant?: { fence?: number }): Promise<LeaseDocument>;
   forceRelease(reason: string, meant?: { fence?: number }): Promise<LeaseDocument>;
   requestRelease(message?: string | null): Promise<LeaseDocument & { told: boolean }>;
-  /** Tells all who have asked that they have to wait. */
+  /** Tells everybody who asked for the lease that they have to wait. */
   declineRelease(message?: string | null): Promise<LeaseDocument & { told: boolean }>;
   takeTurn(): Promise<TurnDocument>;
   leaveTurn(): Promise<TurnDocument>;
-  /** Real work was done: the rolling timeout begins anew. */
+  /** Reports real work: the next heartbeat restarts the rolling timeout. */
   worked(): void;
-  /** The person is still there. */
+  /** Reports that the person is still there. */
   keep(): void;
   refresh(): Promise<LeaseDocument>;
   close(): void;

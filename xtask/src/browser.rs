@@ -1,8 +1,8 @@
 //! Tests the browser module and the pages in a real Chromium: the files under `web/test`, run by node.
 //!
 //! Node and Chromium come from the machine; for root on a Debian-like machine they are installed. The packages that
-//! drive the browser are installed in the versions and with the hashes of `web/package-lock.json`. If anything is
-//! missing, the step fails: nothing is skipped.
+//! drive the browser and check the types are installed in the versions and with the hashes of `web/package-lock.json`.
+//! If anything is missing, the step fails: nothing is skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,13 +15,14 @@ const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 /// The oldest version whose test runner supports globs and restarts.
 const NODE_OLDEST: u32 = 20;
 
-/// Finds or installs the tools, builds the program, and runs all test files.
+/// Finds or installs the tools, checks the types of the module, builds the program, and runs all test files.
 pub(crate) fn run() -> StepResult {
     prepare()?;
     let browser = browser().ok_or_else(|| missing("Chromium"))?;
     println!("Chromium: {}", browser.display());
     let web = root().join("web");
     packages(&web)?;
+    types(&web)?;
     product::build("turno")?;
     let files = tests(&web.join("test"))?;
     let mut command = Command::new("node");
@@ -96,6 +97,17 @@ fn packages(web: &Path) -> StepResult {
         Err(error) => return Err(missing(&format!("npm ({error})"))),
     }
     std::fs::write(&marker, wanted).map_err(|error| Problem::failed(format!("failed to write the marker: {error}")))
+}
+
+/// Checks the modules under `web/turno` against their types and those that `web/turno.d.ts` declares.
+fn types(web: &Path) -> StepResult {
+    let tsc = "node_modules/typescript/bin/tsc";
+    println!("$ node {tsc}");
+    match Command::new("node").args([tsc, "--noEmit", "-p", "."]).current_dir(web).stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Problem::failed(format!("the types of web/turno are wrong (tsc ended with {status})"))),
+        Err(error) => Err(Problem::failed(format!("node could not be started: {error}"))),
+    }
 }
 
 /// Returns every test file, sorted by name. Fails if there is none, because that would prove nothing.
