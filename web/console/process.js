@@ -8,7 +8,7 @@ import { keepFocus } from './focus.js';
 import { ConsoleTurno, Places, entitle, left } from './line.js';
 import { Lines } from './lines.js';
 import { readPage } from './reading.js';
-import { all, asked, askersOf, calmly, fillIn, root, time, timeWithin, urgently, words } from './said.js';
+import { all, asked, askersOf, calmly, fillIn, root, tellAsked, tellFinishing, timeWithin, urgently, words } from './said.js';
 import { forgetSaved } from './typed.js';
 
 /** A finalize of many lines takes its time. */
@@ -130,7 +130,7 @@ function count() {
   if (silent >= SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
   else if (wasSilent) document.dispatchEvent(new CustomEvent('turno:answered'));
   wasSilent = silent >= SILENT_MS;
-  if (now === 'finishing') doubt(silent);
+  if (now === 'finishing') tellFinishing(unanswered ?? (silent >= SILENT_MS ? Date.now() - silent : null));
   if (now !== 'held') return;
   const renewal = document.querySelector('[data-renewal]');
   if (renewal) {
@@ -147,18 +147,6 @@ function count() {
     place.textContent = words(reason === 'idle' ? 'warnIdle' : 'warnRolling', { left: left(expires_in_ms) });
     all('[data-when="warned"] [data-do="keep"]').forEach((button) => (button.hidden = reason !== 'idle'));
   }
-}
-
-/** A finalize that nobody answers may have happened or not: that is said, and not that it goes on. */
-function doubt(silent) {
-  const place = document.querySelector('[data-finishing]');
-  if (!place) return;
-  const since = unanswered ?? (silent >= SILENT_MS ? Date.now() - silent : null);
-  const text = since ? words('finishingSilent', { since: time(since) }) : place.dataset.finishing;
-  place.classList.toggle('worry', Boolean(since));
-  if (place.textContent === text) return;
-  place.textContent = text;
-  if (since) urgently.textContent = text;
 }
 
 /** Another state: it is said, and whoever works with the keyboard is not left standing on something that is gone. */
@@ -327,18 +315,6 @@ const DEEDS = {
 
 /** One thing at a time: a second click while the first is on its way is none. */
 const busy = new Set();
-
-/** That it was asked for is seen at once. The button keeps the focus, and only says that it is no use to press it again. */
-function tellAsked(asked) {
-  for (const button of all('#lock [data-do="claim"]')) {
-    button.dataset.label ??= button.textContent;
-    button.textContent = asked ? words('asking') : button.dataset.label;
-    for (const name of ['aria-busy', 'aria-disabled']) {
-      if (asked) button.setAttribute(name, 'true');
-      else button.removeAttribute(name);
-    }
-  }
-}
 
 /** Whoever waits is told that the server is what they wait for, unless something else says so already. */
 const tellSlow = () => troubled || finishing || trouble(words('slow'), 'silence');

@@ -85,3 +85,26 @@ function tellWaiting(place, count, told) {
 
 /** Those who ask for it and were not answered. */
 export const askersOf = (lease) => (lease?.lease?.requests ?? []).filter(({ declined_at }) => !declined_at);
+
+/** Shows on the button that the claim was sent. The button stays enabled, because a disabled one would lose the focus. */
+export function tellAsked(isAsked) {
+  for (const button of all('#lock [data-do="claim"]')) {
+    button.dataset.label ??= button.textContent;
+    button.textContent = isAsked ? words('asking') : button.dataset.label;
+    for (const name of ['aria-busy', 'aria-disabled']) {
+      if (isAsked) button.setAttribute(name, 'true');
+      else button.removeAttribute(name);
+    }
+  }
+}
+
+/** Shows that the task is being finalized. If there is no answer `since` a time, shows that: nobody knows whether it happened. */
+export function tellFinishing(since) {
+  const place = document.querySelector('[data-finishing]');
+  if (!place) return;
+  const text = since ? words('finishingSilent', { since: time(since) }) : place.dataset.finishing;
+  place.classList.toggle('worry', Boolean(since));
+  if (place.textContent === text) return;
+  place.textContent = text;
+  if (since) urgently.textContent = text;
+}

@@ -10,12 +10,19 @@ const MOST_LINES: usize = 500;
 const MARKERS: &[&str] = &["TODO", "FIXME"];
 /// Kinds of files that are checked for markers. In prose `TODO` may be a Spanish word.
 const SOURCES: &[&str] = &["rs", "sql", "toml", "js", "css", "html", "sh"];
+/// Where the size rule also holds for JavaScript.
+const WEB: &str = "web/";
+/// JavaScript that others wrote, and the file that is joined from its modules.
+const UNSIZED: &[&str] = &["web/console/vendor/", crate::bundle::JOINED];
 const TESTKIT: &str = "crates/turno-testkit/";
 
 pub(super) fn files(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with_extension("rs") {
         findings.extend(form(file));
+    }
+    for file in tree.files.iter().filter(|file| is_our_script(file)) {
+        findings.extend(too_long(file));
     }
     for file in &tree.files {
         let is_source = SOURCES.iter().any(|extension| file.has_extension(extension));
@@ -31,14 +38,22 @@ fn form(file: &File) -> Vec<Finding> {
     if file.name() == "mod.rs" {
         findings.push(Finding::new(&file.path, 0, "a module's file is named as the module, beside its folder"));
     }
-    let length = file.text.lines().count();
-    if length > MOST_LINES {
-        findings.push(Finding::new(&file.path, 0, format!("{length} lines, at most {MOST_LINES}: split it")));
-    }
+    findings.extend(too_long(file));
     if !file.text.starts_with("//!") {
         findings.push(Finding::new(&file.path, 1, "open the file with `//!`: its purpose and its contract"));
     }
     findings
+}
+
+fn too_long(file: &File) -> Option<Finding> {
+    let length = file.text.lines().count();
+    let message = || format!("{length} lines, at most {MOST_LINES}: split it");
+    (length > MOST_LINES).then(|| Finding::new(&file.path, 0, message()))
+}
+
+fn is_our_script(file: &File) -> bool {
+    let is_script = ["js", "mjs", "ts"].iter().any(|extension| file.has_extension(extension));
+    is_script && file.path.starts_with(WEB) && !file.lies_in(UNSIZED)
 }
 
 fn markers(file: &File) -> Vec<Finding> {
@@ -108,6 +123,20 @@ mod tests {
         let found: Vec<(String, usize)> = files(&tree).into_iter().map(|one| (one.path, one.line)).collect();
         let expected = [("store/mod.rs", 0), ("long.rs", 0), ("bare.rs", 1), ("marked.rs", 2), ("marked.rs", 4)];
         assert_eq!(found, expected.map(|(path, line)| (format!("crates/turno/src/{path}"), line)));
+    }
+
+    #[test]
+    fn a_long_script_is_found_unless_it_is_vendored_or_joined() {
+        let long = "\n".repeat(MOST_LINES + 1);
+        let found = |path| files(&Tree::of(&[(path, long.as_str())])).len();
+        assert_eq!(
+            (found("web/console/process.js"), found("web/test/process.test.mjs"), found("web/turno.d.ts")),
+            (1, 1, 1)
+        );
+        assert_eq!(
+            (found("web/turno.js"), found("web/console/vendor/htmx/htmx.js"), found("examples/a.js")),
+            (0, 0, 0)
+        );
     }
 
     #[test]
