@@ -1,7 +1,7 @@
 // Pictures of the console, taken from `turno demo` in a real Chromium.
 //
-//   node web/pictures.mjs            the two of the READMEs, into docs/assets
-//   node web/pictures.mjs FOLDER     every page, in both languages, light and dark, wide and on a phone, to be looked at
+//   node web/pictures.mjs            the two pictures of the READMEs, into docs/assets
+//   node web/pictures.mjs FOLDER     every page, in both languages, light and dark, wide and on a phone, for a review
 //
 // TURNO_BIN names the program, CHROMIUM the browser, as for the tests.
 
@@ -13,11 +13,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ROOT, newContext, openBrowser, program } from './test/harness.mjs';
 
-/** So long the demo works before it is looked at: the charts have something to show. */
+/** The demo runs this long before the pictures, so that the charts have data. */
 const WARM_MS = Number(process.env.WARM_MS ?? 75_000);
 const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
-/** What the READMEs show. */
+/** The pictures of the READMEs. */
 const SHOWN = '/';
 
 async function demo() {
@@ -31,7 +31,7 @@ async function demo() {
   throw new Error(`the demo did not start: ${said.join('\n')}`);
 }
 
-/** Pages by name; those of one thing follow the first link that leads to such a thing. */
+/** The pages by name. The page of a single thing is opened by the first link to one. */
 async function pages(page, base) {
   const first = async (path, prefix) => {
     await page.goto(base + path);

@@ -1,26 +1,26 @@
-// The console in the browser: pages stay true without a reload.
+// The console in the browser: pages stay up to date without a reload.
 //
-// One live stream tells that something happened; then the page's own address is read again and what changed is merged in
-// place (htmx, morph), so that focus, typed text and open dialogs stay. Nothing is shown that the server did not send.
-// Pages and forms work without this file; only the liveness is lost.
+// After an event of the live stream the page is read again from its own address, and the changes are merged in place (htmx,
+// morph), so that focus, typed text and open dialogs stay. The page shows only what the server rendered. Pages and forms
+// work without this file, but do not update themselves.
 
 import { Turno, follow } from '/turno.js';
 import { keepFocus } from './focus.js';
 import { LIVE, readPage } from './reading.js';
 
-/** Two reads are at least this far apart, however much happens. */
+/** Two reads are at least this far apart, however many events arrive. */
 const READ_EVERY_MS = 1_000;
-/** Some things become untrue by time alone, without an event: an expiry, a delay that ends. */
+/** The page is read at least this often, because some changes have no event, such as the end of a delay. */
 const READ_AT_LEAST_MS = 15_000;
 /** Without a stream the page is read this often. */
 const POLL_MS = 5_000;
-/** Who has not answered for so long is said to be silent; process mode counts alike. */
+/** After this long without an answer, the page shows that the server is silent; process mode uses the same time. */
 const SILENT_MS = 4_000;
-/** A stream on which nothing happens looks like one that hangs: after so long without a word somebody asks. */
+/** After this long without an event the page asks the server, because a quiet stream looks like one that hangs. */
 const QUIET_MS = 5_000;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
-/** What a page says of what was just done is said for so long, whatever happens. */
+/** A success message is shown for at least this long. */
 const SAID_MS = 4_000;
 const openedAt = Date.now();
 
@@ -28,7 +28,7 @@ const body = document.body;
 const text = (name, values = {}) =>
   Object.entries(values).reduce((said, [key, value]) => said.replace(`{${key}}`, value), body.dataset[name] ?? '');
 
-// Times: "hace 12 s", in the words that the server gave along.
+// Times such as "hace 12 s", in the words that the server sent with the page.
 
 const UNITS = [['D', 86_400], ['H', 3_600], ['M', 60], ['S', 1]];
 
@@ -39,21 +39,21 @@ export function spoken(ms) {
   return text((ms < 0 ? 'in' : 'ago') + unit, { n: Math.floor(seconds / size) });
 }
 
-/** The clocks of this machine and of the server differ; what is shown is reckoned by the server's. */
+/** The difference between the clock of the server and of this machine. Times are shown by the clock of the server. */
 let skew = 0;
 const now = () => Date.now() + skew;
 const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
-// One form for both languages: 24 hours, and a month by its name, so that no date can be read in two ways.
+// 24 hours and the name of the month in both languages, so that no date can be read in two ways.
 const DAY = { day: 'numeric', month: 'short' };
 const HOUR = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
 const clock = (at, options) => new Intl.DateTimeFormat(locale, options).format(at);
 
-/** Times that were still to come when they were shown. */
+/** Times that were in the future when they were shown. */
 const awaited = new Set();
-/** What such a time has ended is read again for so long: the server's clock may come a moment after this one. */
+/** After such a time the page is read again for this long, because the clock of the server may be a moment behind. */
 const PASSED_MS = 3_000;
 
-/** Whether a time has come that the page waited for, such as an expiry: nobody tells of it. */
+/** Whether a time that the page shows has just passed, such as an expiry. There may be no event for it. */
 function hasPassed(at) {
   if (at > now()) awaited.add(at);
   return awaited.has(at) && at <= now() && now() - at < PASSED_MS;
@@ -69,7 +69,7 @@ function tellTimes() {
     const said = 'clock' in element.dataset ? shortClock(at, element.dataset.clock === 's') : spoken(now() - at);
     if (element.textContent !== said) element.textContent = said;
   }
-  // Ends that are not shown, of what is.
+  // Elements whose end is not shown as a time.
   for (const { dataset } of document.querySelectorAll('[data-until]')) if (hasPassed(Date.parse(dataset.until))) passed = true;
   for (const at of awaited) if (now() - at >= PASSED_MS) awaited.delete(at);
   if (passed && topics().length) readSoon(0);
@@ -81,7 +81,7 @@ function shortClock(at, exact) {
   return clock(at, { ...(today ? {} : DAY), ...HOUR, ...(exact ? { second: '2-digit' } : {}) });
 }
 
-// How fresh the page is.
+// The age of the page.
 
 let readAt = Date.now();
 let lostAt = null;
@@ -119,7 +119,7 @@ function heard() {
   answeredAt = Date.now();
 }
 
-// Whether anybody is there: on every page that follows a stream, as process mode knows it by its heartbeats.
+// Whether the server answers, on every page with a stream. Process mode knows it from its heartbeats.
 
 const server = new Turno();
 let asking = false;
@@ -130,7 +130,7 @@ async function ask() {
     await server.call('GET', '/readyz');
     heard();
   } catch (error) {
-    // An answer is one; that it is a bad one is told by whoever reads the page.
+    // An error is an answer, too. Reading the page shows what is wrong.
     if (error.status) readSoon(0);
   } finally {
     asking = false;
@@ -149,7 +149,7 @@ function watch() {
 }
 
 function silence(since) {
-  // An answer to this page is one: silence begins after it.
+  // The silence starts after the last answer to this page.
   const from = Math.max(since, answeredAt);
   if (Date.now() - from < SILENT_MS) return;
   lostAt ??= from;
@@ -161,9 +161,9 @@ function spoke() {
   readSoon(0);
 }
 
-// The session. Nobody is sent anywhere for its end: there may be something on the page that nobody has saved.
+// The session. When it ends, the page stays as it is, because it may contain unsaved text.
 
-/** `open`; `left` once this page itself signs out, which leads on by itself; `ended` otherwise. */
+/** `open`; `left` if this page signs out, which opens another page; `ended` if the session ended elsewhere. */
 let session = 'open';
 
 function signedOut() {
@@ -180,7 +180,7 @@ function signedOut() {
 
 let wanted = null;
 
-/** Reads soon; many wishes become one. */
+/** Reads the page soon. Several calls cause one read. */
 export function readSoon(delay = 150) {
   if (document.hidden || wanted || session !== 'open') return;
   const wait = Math.max(delay, readAt + READ_EVERY_MS - Date.now());
@@ -192,7 +192,7 @@ export function readSoon(delay = 150) {
 
 function setClock(headers) {
   const told = Date.parse(headers.get('date') ?? '');
-  // The header knows whole seconds only; a smaller difference is none.
+  // The header has whole seconds only, so a smaller difference is ignored.
   if (!Number.isNaN(told) && Math.abs(told - now()) > 1_500) skew = told - Date.now();
 }
 
@@ -245,7 +245,7 @@ async function listen() {
     if (document.hidden) return;
     failures += 1;
     state = 'polling';
-    // Whether the server is there at all is told by the page itself, which is read instead.
+    // Reading the page shows whether the server answers at all.
     readSoon(0);
     retry = setTimeout(listen, Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS) * (0.75 + Math.random() / 2));
   }
@@ -256,13 +256,13 @@ function opened(response) {
   if (response.status === 401) signedOut();
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   state = 'live';
-  // What happened while nobody listened is in the page.
+  // Events that were missed show in the page.
   if (failures || lostAt) readSoon(0);
   failures = 0;
   connectionBack();
 }
 
-/** One event of the stream: its position is kept, and whoever shows something of its topic reads again. */
+/** Takes one event of the stream: keeps its position and reads the page again. */
 function take({ id, event: name, data }) {
   heard();
   if (id) position = id;
@@ -272,13 +272,13 @@ function take({ id, event: name, data }) {
     return;
   }
   const event = new CustomEvent('turno:event', { detail: { name, data }, cancelable: true });
-  // A page that knows better, such as process mode, takes the event over.
+  // Process mode and the list of turns handle some events themselves.
   if (!document.dispatchEvent(event)) return;
   outdate();
   readSoon();
 }
 
-/** What was said of a success may not be true any more once something else happens; what went wrong stays to be read. */
+/** Removes a success message, which may be outdated after another event. Error messages stay. */
 function outdate() {
   const left = Math.max(0, openedAt + SAID_MS - Date.now());
   setTimeout(() => document.querySelector('main > .flash:not(.bad)')?.remove(), left);
@@ -304,7 +304,7 @@ window.addEventListener('submit', (event) => {
   session = 'left';
   hush();
 });
-// Six streams are all that a browser opens to one server: a tab that nobody sees has none.
+// Browsers open at most six connections to one server, so a hidden tab has no stream.
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return hush();
   readSoon(0);
@@ -322,19 +322,20 @@ window.addEventListener('online', () => {
   void listen();
 });
 window.addEventListener('offline', connectionLost);
-// Whoever calls the API hears it, too.
+// Calls of the API notice the end of the session, too.
 document.addEventListener('turno:signed-out', signedOut);
-// Process mode asks more often than pages are read, and notices first that nobody answers.
+// Process mode sends more requests than the page, so it is the first to notice a silent server.
 document.addEventListener('turno:silent', ({ detail: { since } }) => silence(since));
 document.addEventListener('turno:answered', spoke);
 
-// What somebody reads while they decide does not change under their hands; what they decide is judged by how it is then.
+// An open dialog does not change while the person decides. The server checks the decision against the state of that moment.
 document.addEventListener('toggle', ({ target, newState }) => {
   if (!target.matches('dialog[popover]')) return;
   target.toggleAttribute('hx-morph-skip', newState === 'open');
   if (newState === 'closed') readSoon(0);
 }, { capture: true });
-// Nor does it vanish with what was typed into it: a page on which there is nothing left to decide waits until it is closed.
+// If the page that was read no longer has the open dialog, it is not shown until the dialog is closed. Otherwise the text in
+// the dialog would be lost.
 document.addEventListener('htmx:before:swap', (event) => {
   const open = document.querySelector('dialog:popover-open');
   if (open && !(event.detail.ctx?.text ?? '').includes(`id="${open.id}"`)) event.preventDefault();
@@ -379,7 +380,7 @@ function plot(host, data, points) {
     ...size(),
     cursor: { show: false },
     legend: { show: false },
-    // At least a minute wide, so that the first points do not jump about.
+    // At least a minute wide, so that the first points do not jump.
     scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - 60), last] }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
     series: [{}, ...series],
     axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, HOUR)) }, { ...axis, size: 34, space: 22 }],
@@ -389,7 +390,7 @@ function plot(host, data, points) {
   return made;
 }
 
-/** What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way. */
+/** Makes elements that scroll sideways reachable with the keyboard, and only those. */
 function reachScrolls() {
   for (const element of document.querySelectorAll('.scroll, pre')) {
     if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
@@ -399,7 +400,7 @@ function reachScrolls() {
 
 window.addEventListener('resize', reachScrolls);
 
-// Small comforts; without them the same works by the form's own button.
+// Copy buttons.
 
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');

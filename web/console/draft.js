@@ -1,7 +1,7 @@
-// Writing a task: more lines than the form came with, and nothing that was typed is lost.
+// The form of a draft: adds lines and keeps unsaved text.
 //
-// What is typed is kept in this browser (typed.js) until it is saved or discarded. Without this file the form works; saving
-// brings new empty lines.
+// Typed text is kept in this browser (typed.js) until it is saved or discarded. Without this file the form works; saving
+// adds empty lines.
 
 import { Turno } from '/turno.js';
 import { slotOf } from './slot.js';
@@ -28,10 +28,10 @@ function add() {
 more.hidden = false;
 more.addEventListener('click', () => add().querySelector('input').focus());
 
-// What is typed.
+// Typed text.
 
 const fieldsOf = (row) => [...row.querySelectorAll('[name]')];
-/** Lines that say nothing are none. */
+/** Whether a row has content. Empty rows are ignored. */
 const said = (row) => row.some(([name, value]) => ['sku', 'amount'].includes(name) && value.trim());
 const written = () => ({
   title: form.elements.title.value,
@@ -40,18 +40,18 @@ const written = () => ({
 });
 const same = (one, other) => JSON.stringify([one.title, one.rows]) === JSON.stringify([other.title, other.rows]);
 
-/** A form is one thing: it is kept as line 0. */
+/** The form is kept as a whole, under the number of a line that does not exist. */
 const FORM = 0;
 forgetSaved(user);
 const stored = written();
 const isNew = form.dataset.kept === 'draft-new';
 const slot = isNew ? await slotOf(user, keptAs(user, 'draft-new')) : form.dataset.kept;
-// The server says which one it has saved.
+// The server names the saved slot in a cookie, so that its text is deleted.
 if (isNew) form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'kept', value: slot }));
 const drafts = new Drafts(user, slot, () => {});
 let sending = false;
 
-/** Whether something would be lost; what came back refused is stored nowhere either. */
+/** Whether the form has unsaved text. A form that the server refused is not stored either. */
 const unsaved = () => 'returned' in form.dataset || !same(written(), stored);
 
 function keep(ended = false) {
@@ -69,13 +69,13 @@ function write({ title, rows: lines, seen }) {
       else field.value = values.get(field.name) ?? '';
     }
   });
-  // It was typed onto what was stored then: who has changed it since is found out when it is saved.
+  // The text belongs to the version that was stored then. The server compares the version when it is saved.
   if (seen && form.elements.seen) form.elements.seen.value = seen;
 }
 
 function restore() {
   const typed = drafts.get(FORM)?.typed;
-  // What the server sends back is what was typed last, and whoever was faster than this file has begun anew.
+  // A refused form comes back with the newest text, and text that was typed before this file was loaded is newer, too.
   if ('returned' in form.dataset || unsaved()) return keep();
   if (!typed || same(typed, stored)) return drafts.delete(FORM);
   write(typed);
@@ -90,7 +90,7 @@ kept.querySelector('button').addEventListener('click', () => {
   kept.hidden = true;
   form.elements.title.focus();
 });
-// Whoever loads what is stored instead has decided.
+// The person chose to load the stored version, so the typed text is deleted.
 document.querySelector('#stored a.button')?.addEventListener('click', () => {
   sending = true;
   drafts.delete(FORM);
@@ -99,12 +99,12 @@ for (const name of ['input', 'change']) form.addEventListener(name, () => keep()
 addEventListener('beforeunload', (event) => {
   if (!sending && unsaved()) event.preventDefault();
 });
-// Shown again as it was, after the way back.
+// The browser shows the page again after going back.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) sending = false;
 });
 
-// Saving. Somebody is asked first whether anybody is there: a browser's own page about a dead server has no form on it.
+// Saving. First asks whether the server answers, because the error page of the browser would replace the form.
 
 const server = new Turno();
 let asking = false;
@@ -129,7 +129,7 @@ async function send(button) {
     await server.call('GET', '/v1/me');
   } catch (error) {
     if (!error.status || error.status >= 500) return tell(form.dataset.none);
-    // The way in is shown by the server, and leads back here.
+    // The server shows the sign-in page, which leads back to this form.
     if (error.status === 401) keep(true);
   } finally {
     asking = false;
@@ -139,7 +139,7 @@ async function send(button) {
   form.requestSubmit(button);
 }
 
-// What others save meanwhile is told while somebody writes, and not only when they save.
+// Shows while the person types that another person has saved the draft, and not only when they save.
 
 const LOOK_MS = 10_000;
 const newer = document.getElementById('newer');

@@ -1,15 +1,15 @@
-// Whoever works with the keyboard stays where they were. What is read again or hidden may take the control away on which
-// they stand; then they go on with its successor, and are not left at the top of the page.
+// Keeps the keyboard focus. Reading the page again can replace or hide the focused control; then the focus moves to its
+// successor and not to the top of the page.
 
-/** Where somebody stands: what it is, in what, and the how many-th of its kind. */
+/** The focused control: its kind, the element around it, and its index among controls of the same kind. */
 let place = null;
 
 const within = (scope) => (scope && document.getElementById(scope)) || document;
 
-/** What makes a control the same though the element is another. */
+/** Returns what identifies a control when the element itself was replaced. */
 function kind(element) {
   const does = ['data-do', 'popovertarget', 'href', 'name'].map((name) => element.getAttribute(name)).find(Boolean);
-  // What somebody types is no part of what it is; which of several to choose from is.
+  // A typed value does not identify a field, but the value of a choice does.
   const value = element.matches('button, [type="checkbox"], [type="radio"]') ? element.value : '';
   return element.id || `${element.tagName} ${does ?? element.textContent.trim()} ${value}`;
 }
@@ -21,13 +21,13 @@ function stands(element) {
   place = { ...found, nth: alike(found).indexOf(element), does: element.dataset.do, line: element.closest('[data-line]')?.dataset.line };
 }
 
-/** Nobody stands anywhere that can be seen. */
+/** Whether no visible control has the focus. */
 export function nowhere() {
   const focused = document.activeElement;
   return !focused || focused === document.body || !focused.checkVisibility();
 }
 
-/** Goes on where somebody stood, or else at what `next({does, line})` names. */
+/** Moves a lost focus to the control that replaced the focused one, or else to `next({does, line})`. */
 export function keepFocus(next = () => null) {
   if (!place || !nowhere()) return;
   const seen = alike(place).filter((one) => one.checkVisibility());
@@ -35,7 +35,7 @@ export function keepFocus(next = () => null) {
 }
 
 document.addEventListener('focusin', ({ target }) => stands(target));
-// Whoever goes on by themselves is not called back.
+// A person who moves the focus is not moved back.
 document.addEventListener('pointerdown', () => (place = null), { capture: true });
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Tab') return;
@@ -46,7 +46,7 @@ document.addEventListener('keydown', (event) => {
 
 const STOPS = 'a[href], button, input, select, textarea, summary, [tabindex]';
 
-/** Who is asked something stays with the question until it is answered or closed: after its last control comes its first. */
+/** Keeps the focus inside an open dialog: after its last control comes its first. */
 function goAround(question, event) {
   const stops = [...question.querySelectorAll(STOPS)].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
   const at = stops.indexOf(document.activeElement);

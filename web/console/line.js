@@ -1,8 +1,8 @@
-// What pages of the console share about locks: one stream for all of them, places in line, and how a time is counted down.
+// What the pages of the console share about locks: one stream for all leases, places in line, and the countdown.
 
 import { Turno } from '/turno.js';
 
-/** The console's own stream serves leases, too: a page opens one and no more. */
+/** A client that uses the stream of the console for its leases, so that a page opens one stream only. */
 export class ConsoleTurno extends Turno {
   watch(resource, heard) {
     const listen = ({ detail: { name, data } }) => {
@@ -12,7 +12,7 @@ export class ConsoleTurno extends Turno {
     return () => document.removeEventListener('turno:event', listen);
   }
 
-  /** Who finds out that nobody is signed in any more says so; what follows is the page's matter. */
+  /** Reports a 401 to the page, which decides what follows. */
   async request(path, init) {
     const response = await super.request(path, init);
     if (response.status === 401) document.dispatchEvent(new CustomEvent('turno:signed-out'));
@@ -25,7 +25,7 @@ export class ConsoleTurno extends Turno {
   }
 }
 
-/** The tasks for which this person stands in line, as far as this tab knows: which, and what they are called. */
+/** The tasks for which this person is in line, as far as this tab knows: number to title. */
 export class Places {
   #key;
 
@@ -48,12 +48,12 @@ export class Places {
     try {
       sessionStorage.setItem(this.#key, JSON.stringify([...all]));
     } catch {
-      // Full or forbidden: then it is told on the task's own page only.
+      // Without storage, offers are shown on the page of the task only.
     }
   }
 }
 
-/** "0:25". */
+/** Formats a duration: "0:25". */
 export function left(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -61,7 +61,7 @@ export function left(ms) {
 
 const title = document.title;
 
-/** Says something in the tab's title, for whoever looks elsewhere; nothing gives it back. */
+/** Sets the title of the tab, for people who look at another tab; null restores it. */
 export function entitle(text) {
   const wanted = text ?? title;
   if (document.title !== wanted) document.title = wanted;

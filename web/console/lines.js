@@ -1,16 +1,16 @@
-// The lines of a task that is processed: fields that can be edited exactly while the lock is held.
+// The lines of a task in process mode: their fields can be edited only while the lock is held.
 //
-// What is typed is kept in the browser at once (typed.js) and saved by itself when the typing stops, when the field is
-// left and when the page goes away; always with the fence, so that a page that is wrong about its lock spoils nothing.
+// Typed text is kept in the browser at once (typed.js). It is saved when the person stops typing, leaves the field or leaves
+// the page. Every save carries the fence, so a page that is wrong about its lock changes nothing.
 
 import { all, words } from './said.js';
 import { Drafts, amountOf, same, stored, values } from './typed.js';
 
-/** What found no answer is tried again after this long. */
+/** A save without an answer is sent again after this long. */
 const RETRY_MS = 2_000;
-/** Who has not typed for so long has stopped for now. */
+/** A person who has not pressed a key for this long has stopped typing. */
 const TYPED_MS = 600;
-/** A finger that is never said to be lifted must not keep the page from showing anything. */
+/** The longest time for which a pressed pointer delays changes, because browsers can omit `pointerup`. */
 const PRESS_MS = 1_500;
 
 const FIELDS = '#process .amount :is(input, textarea)';
@@ -21,24 +21,24 @@ export class Lines {
   #turno;
   #path;
   #user;
-  /** The lock, if there is one to be had. */
+  /** Returns the lease; null if the task cannot be processed. */
   #lease;
   #editable;
-  /** Called whenever lines were shown anew. */
+  /** Called after the lines were shown anew. */
   #shown;
   /** Reads the page again. */
   #read;
   #drafts;
-  /** What is said under each line: `{tone, name, text}`. */
+  /** The note under each line: `{tone, name, text}`. */
   #notes = new Map();
   #saving = new Map();
-  /** What this page has saved last. */
+  /** The value of each line that this page saved last. */
   #last = new Map();
   #typing = new Map();
-  /** The ownerships that this page has had. */
+  /** The fences of the grants of this page. */
   #own = new Set();
   #pressed = null;
-  /** Whoever leaves was asked already. */
+  /** The person was already asked about unsaved text, or must not be asked. */
   #abandoned = false;
 
   constructor({ turno, task, user, lease, editable, shown, changed, read }) {
@@ -61,7 +61,7 @@ export class Lines {
     document.addEventListener('pointerdown', () => this.#press(), { capture: true });
     for (const name of ['pointerup', 'pointercancel']) document.addEventListener(name, () => setTimeout(() => this.#lift()), { capture: true });
     document.addEventListener('visibilitychange', () => document.hidden && this.saveAll());
-    // Before the lock is given back, which is done by whoever listens after this.
+    // This listener is added before that of the lease, so the text is sent before the lock is released.
     addEventListener('pagehide', () => this.#leave());
     addEventListener('beforeunload', (event) => {
       if (!this.#abandoned && this.#drafts.numbers().some((number) => rowOf(number) && !this.#sendable(number))) event.preventDefault();
@@ -69,7 +69,7 @@ export class Lines {
     addEventListener('online', () => this.saveAll());
   }
 
-  /** What a mouse is pressed on must still be there when it is let go, or the click is none: nothing moves meanwhile. */
+  /** Delays changes while the pointer is pressed. If the pressed element moved or disappeared, there would be no click. */
   #press() {
     clearTimeout(this.#pressed);
     this.#pressed = setTimeout(() => this.#lift(), PRESS_MS);
@@ -81,7 +81,7 @@ export class Lines {
     this.show();
   }
 
-  /** Whether something was typed and is not saved. */
+  /** Whether a line has unsaved text. */
   get unsaved() {
     return all('#process [data-line]').some((row) => amountOf(row) && this.#drafts.compare(row, amountOf(row)));
   }
@@ -94,15 +94,17 @@ export class Lines {
         this.#showLeft(row);
         continue;
       }
-      // That cannot wait for anybody's finger.
+      // Not delayed by a pressed pointer, because without the lock nothing may be typed.
       field.readOnly = !this.#editable();
       if (!this.#pressed) this.#showLine(row, field, gone);
     }
     this.#shown();
   }
 
-  /** What was typed into a line that cannot be edited any more, since somebody has applied it or the task is over: it stays to
-   * be read and copied until whoever typed it is done with it. */
+  /**
+   * Shows the unsaved text of a line that can no longer be edited, because it was applied or the task has ended. The text
+   * can be read and copied until the person discards it.
+   */
   #showLeft(row) {
     const [number, place] = [numberOf(row), row.querySelector('.amount')];
     const draft = this.#drafts.get(number);
@@ -124,23 +126,23 @@ export class Lines {
   #showLine(row, field, gone) {
     const [number, editable] = [numberOf(row), this.#editable()];
     const draft = this.#drafts.compare(row, field);
-    // What is stored is kept no longer. Another window in which this person types knows better what is: it is theirs then.
+    // Deletes a draft that equals the stored value. If another window of this person holds the lock, that window decides.
     if (!draft && this.#drafts.get(number) && !['elsewhere', 'unknown', undefined].includes(this.#lease()?.state)) {
       this.#drafts.delete(number);
     }
     const shown = draft?.typed ?? field.defaultValue;
-    // Whoever is still typing keeps their commas and their new line, though it was saved without.
+    // While the person types, the field keeps its separators and new lines, which the stored value lacks.
     const typing = field === document.activeElement && !field.readOnly && same(row, field.value, shown);
     if (!typing && field.value !== shown) field.value = shown;
     const conflict = this.#drafts.conflicts(row, field);
-    // Nothing is tried again without the lock.
+    // Without the lock, no save is sent again.
     if (gone && this.#notes.get(number)?.name === 'retrying') this.#notes.delete(number);
     let note = this.#notes.get(number);
     if (conflict) note = { tone: 'warn', text: this.#conflict(row, field) };
     else if (draft && !note) note = { tone: 'warn', name: 'unsaved', text: words('unsaved') };
     tellNote(row, field, note);
     const tool = (name) => row.querySelector(`[data-do="${name}"]`);
-    // What is being typed or saved is saved by itself: buttons that come and go would only be stumbled over.
+    // Hides the buttons while text is typed or saved by itself, because buttons that come and go are in the way.
     const flows = editable && !conflict && draft?.fence === this.#lease().fence;
     const calm = flows && (field === document.activeElement ? !note?.tone || note.name === 'unsaved' : note?.tone === '');
     tool('validate').hidden = !editable;
@@ -149,7 +151,7 @@ export class Lines {
     row.classList.toggle('unsaved', Boolean(draft));
   }
 
-  /** Who saved what differs, as the page that was read last says. */
+  /** Returns the note about a conflict: who saved the other value, according to the page as it was last read. */
   #conflict(row, field) {
     const { savedBy, savedName } = row.dataset;
     const saved = field.defaultValue.replaceAll('\n', ', ') || '—';
@@ -157,7 +159,7 @@ export class Lines {
     return savedName ? words('conflictBy', { name: savedName, saved }) : words('conflict', { saved });
   }
 
-  /** Says something under a line, or nothing any more. */
+  /** Shows a note under a line; without a name, removes it. */
   note(number, tone, name, values) {
     if (name) this.#notes.set(number, { tone, name, text: words(name, values) });
     else this.#notes.delete(number);
@@ -174,18 +176,18 @@ export class Lines {
     this.#drafts.type(number, field.value, field.defaultValue, this.#lease().fence);
     this.note(number);
     clearTimeout(this.#typing.get(number));
-    // What makes no sense yet is not complained about while somebody is at it.
+    // An invalid value is not reported while the person types.
     this.#typing.set(number, setTimeout(() => this.#sendable(number) && void this.save(number), TYPED_MS));
   }
 
-  /** Whether what was typed can be saved as it is, without anybody's look at it. */
+  /** Whether the draft of a line can be saved without a decision of the person. */
   #sendable(number) {
     const [row, draft] = [rowOf(number), this.#drafts.get(number)];
     if (!row || !draft || !this.#editable() || draft.fence !== this.#lease().fence) return false;
     return !values(row, draft.typed).wrong && !this.#drafts.conflicts(row, amountOf(row));
   }
 
-  /** The page goes away: what was typed goes ahead of the lock. Nobody hears the answer; the draft is kept until then. */
+  /** Sends drafts while the page is left, before the lock is released. The answers are ignored, so the drafts are kept. */
   #leave() {
     for (const number of this.#drafts.numbers().filter((number) => this.#sendable(number))) {
       const body = this.#patch(rowOf(number), values(rowOf(number), this.#drafts.get(number).typed));
@@ -194,12 +196,12 @@ export class Lines {
     }
   }
 
-  /** What is sent of a line. The version goes along: another window of this person has the same fence, and may be faster. */
+  /** Returns the body of a save. It has the version, because another window of this person has the same fence. */
   #patch(row, values) {
     return { fence: this.#lease().fence, version: row.dataset.version, ...values };
   }
 
-  /** Saves what was typed into a line, one save after the other; says whether nothing is left to be saved. */
+  /** Saves the draft of a line after the save that is under way. Returns whether nothing is left to save. */
   save(number) {
     clearTimeout(this.#typing.get(number));
     const turn = (this.#saving.get(number) ?? Promise.resolve()).then(() => this.#save(number));
@@ -207,46 +209,45 @@ export class Lines {
     return turn;
   }
 
-  /** What was typed and not saved, because nobody answered or the page was reloaded. What was typed under another
-   * ownership needs a look first (`saveOwn`). */
+  /** Saves every draft of this grant. Drafts of an older grant are compared with the stored values first (`saveOwn`). */
   saveAll() {
     for (const number of this.#drafts.numbers()) if (this.#sendable(number)) void this.save(number);
   }
 
-  /** What is on its way. */
+  /** Waits for the saves under way. */
   settled() {
     return Promise.allSettled(this.#saving.values());
   }
 
-  /** Saves what can be saved as it is; says whether some of it still waits for an answer. */
+  /** Saves every draft that needs no decision. Returns whether some of them still wait for an answer. */
   async saveSendable() {
     await Promise.allSettled(this.#drafts.numbers().filter((number) => this.#sendable(number)).map((number) => this.save(number)));
     await this.settled();
-    // The next try may have begun in the very moment in which the last one ended.
+    // The next try can have started when the last one ended, so `saving` counts, too.
     return this.#drafts.numbers().some((number) => ['retrying', 'saving'].includes(this.#notes.get(number)?.name));
   }
 
-  /** The first field whose text is not saved, if there is one. */
+  /** Returns the first field with unsaved text. */
   get left() {
     return amountOf(all('#process [data-line]').find((row) => amountOf(row) && this.#drafts.compare(row, amountOf(row))));
   }
 
-  /** What is not saved stays in the browser, and nobody is asked about it again. */
+  /** Lets the person leave without a question. Unsaved text stays in the browser. */
   abandon() {
     this.#abandoned = true;
   }
 
-  /** This page has the lock: what it typed before is saved. */
+  /** This page holds the lock: saves its drafts. */
   held(fence) {
     this.#own.add(fence);
     this.saveAll();
   }
 
-  /** What was typed here before this page lost the lock and took it again: saved at once where nobody has touched the line. */
+  /** Saves drafts from before this page lost the lock and claimed it again, for lines that nobody has changed since. */
   async saveOwn() {
     const older = this.#drafts.numbers().filter((number) => this.#own.has(this.#drafts.get(number).fence));
     if (!older.length || !this.#editable()) return;
-    // Asked for after the claim: from now on nobody else can change it.
+    // Read after the claim, because from then on only this person can change the lines.
     const { fence } = this.#lease();
     const { lines } = await this.#turno.call('GET', this.#path);
     for (const { number, serials, quantity } of lines) {
@@ -256,7 +257,7 @@ export class Lines {
     this.saveAll();
   }
 
-  /** Saves everything; answers with what keeps it from being saved: `{line, why, field}`, or nothing. */
+  /** Saves everything. Returns the first line that cannot be saved: `{line, why, field}`; null if all are saved. */
   async saveEverything() {
     const numbers = this.#drafts.numbers().filter(rowOf).sort((one, other) => one - other);
     const saved = await Promise.all(numbers.map((number) => this.save(number)));
@@ -270,7 +271,7 @@ export class Lines {
     const row = rowOf(number);
     const draft = this.#drafts.get(number);
     if (!row || !draft) return true;
-    // What another has saved meanwhile is overwritten only by somebody who was told of it and says so.
+    // A value that was saved meanwhile is overwritten only if the person decides so (`insist`).
     if (!this.#editable() || this.#drafts.conflicts(row, amountOf(row))) return false;
     const { typed } = draft;
     const body = values(row, typed);
@@ -298,9 +299,9 @@ export class Lines {
     }
   }
 
-  /** Why not, in the place where it was tried. */
+  /** Handles a refused save or validation of a line. */
   refused(number, error) {
-    // That nobody is signed in any more is said for the whole page.
+    // The whole page shows that the session has ended.
     if (error.status === 401) this.note(number);
     else if (error.code === 'line_changed') {
       this.note(number);
@@ -318,20 +319,20 @@ export class Lines {
     }
   }
 
-  /** Who saved what is shown by the page as it is now, beside what was typed here. */
+  /** Reads the page again after `line_changed`, to show who saved which value beside the typed text. */
   async #catchUp(number) {
     await this.#read();
     const field = amountOf(rowOf(number));
     if (!field) return;
-    // It was this very page, which has not heard the answer.
+    // This page saved the value and did not get the answer.
     if (!this.#drafts.compare(rowOf(number), field)) return this.note(number, 'good', 'saved');
     if (field.defaultValue !== this.#last.get(number)) return;
-    // It was this very page, which has been shown an older reading since: no conflict.
+    // This page saved the value and then showed an older read of the page, so there is no conflict.
     this.#drafts.rebase(number, field.defaultValue);
     void this.save(number);
   }
 
-  /** Whoever saves over what another has saved was told so, and means it. */
+  /** Saves over a value that was saved meanwhile. The person has seen that value and decided. */
   insist(number) {
     const row = rowOf(number);
     this.#drafts.rebase(number, amountOf(row).defaultValue);
@@ -345,7 +346,7 @@ export class Lines {
     amountOf(rowOf(number)).focus();
   }
 
-  /** Enter goes on to the next line, which saves this one; with Ctrl it finalizes. */
+  /** Enter moves to the next line, which saves this one; Ctrl+Enter finalizes. */
   static keys(event, editable) {
     const field = event.target.closest?.(FIELDS);
     const whole = event.ctrlKey || event.metaKey;

@@ -1,8 +1,8 @@
-// Process mode: one task, its lines, and the lock without which nothing can be changed.
+// Process mode: one task, its lines, and the lock that is needed to change them.
 //
-// The server makes the page and says what is stored; this file shows how the lock stands for *this* page and lets lines
-// be edited exactly while it is held. Every change goes to the API with the fence, so a page that is wrong about its lock
-// can spoil nothing. What somebody types is kept, whatever happens to the lock, until it is saved or discarded.
+// The server renders the page with the stored values. This file shows the state of the lock for *this* page, and lines can
+// be edited only while the lock is held. Every change goes to the API with the fence, so a page that is wrong about its
+// lock changes nothing. Typed text is kept, whatever happens to the lock, until it is saved or discarded.
 
 import { keepFocus } from './focus.js';
 import { ConsoleTurno, Places, entitle, left } from './line.js';
@@ -11,16 +11,16 @@ import { readPage } from './reading.js';
 import { all, asked, askersOf, calmly, fillIn, root, tellAsked, tellFinishing, timeWithin, urgently, words } from './said.js';
 import { forgetSaved } from './typed.js';
 
-/** A finalize of many lines takes its time. */
+/** The time limit of a finalize; many lines take long. */
 const FINALIZE_MS = 60_000;
-/** A finalize that found no answer is sent again after this long. */
+/** A finalize without an answer is sent again after this long. */
 const RETRY_MS = 2_000;
-/** Who has not answered for so long is said to be silent. */
+/** After this long without an answer, the page shows that the server is silent. */
 const SILENT_MS = 4_000;
 
-/** What takes longer than this is said to be awaited. */
+/** If something takes longer than this, the page shows what it waits for. */
 const PATIENCE_MS = 1_000;
-/** An answer that takes longer than this is said to take long. */
+/** If an answer takes longer than this, the page shows that the server is slow. */
 const SLOW_MS = 2_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -36,21 +36,21 @@ let doubted = false;
 let wasSilent = false;
 let leaving = false;
 let finishing = false;
-/** It was finalized from here: that its lock is gone is no loss. */
+/** This page finalized the task, so the end of its lock is not a loss. */
 let finished = false;
-/** Since when a finalize has been waiting for its answer in vain. */
+/** Since when a finalize has had no answer. */
 let unanswered = null;
-/** It was given back so that this person can sign out. */
+/** The lock was released so that this person can sign out. */
 let signedOut = false;
-/** The session was ended, and not by this page: nothing can be known or saved here any more. */
+/** The session ended, and not by this page: the page can neither read nor save any more. */
 let ended = false;
-/** Another window of this person goes on: since when, and whether it is one of this browser. */
+/** Another window of this person holds the lock: since when (`at`), and whether it is in this browser (`near`). */
 let moved = null;
 
-/** This person stood in line when the task ended. */
+/** This person was in line when the task ended. */
 let waited = false;
 
-/** What went wrong, until it is mended: `kind` says by what. */
+/** The kind of the error that is shown; it decides what removes the error. */
 let troubled = null;
 
 function trouble(text, kind = 'deed') {
@@ -61,13 +61,13 @@ function trouble(text, kind = 'deed') {
   place.textContent = text ?? '';
 }
 
-/** Whether it can be had at once may be known only later, and changes. */
+/** Shows that the turn was missed, and whether the task is free. That can change, so it is shown anew with each state. */
 function tellMissed() {
   const text = words(lease?.lease?.state === 'free' ? 'missedFree' : 'missed');
   if (troubled !== 'missed' || document.querySelector('[data-trouble]')?.textContent !== text) trouble(text, 'missed');
 }
 
-// How it stands.
+// The state of the lock.
 
 function view() {
   if (!lease) return null;
@@ -98,7 +98,7 @@ function show() {
   const now = view();
   if (now) {
     root().dataset.state = now;
-    // From here on the lock is shown by this page, and not by what is read again.
+    // From now on this file shows the lock, and reading the page again must not overwrite it.
     document.getElementById('lock')?.setAttribute('hx-morph-skip', '');
     const parts = new Set([now]);
     if (now === 'held' && lease.warning && !worried()) parts.add('warned');
@@ -106,7 +106,7 @@ function show() {
     if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
     for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
   }
-  // Only somebody who has it can be asked for it.
+  // Without a holder there is nobody to ask.
   const asked = lease?.lease ? lease.lease.state === 'locked' : true;
   for (const button of all('#lock [data-do]')) button.hidden = button.dataset.do === 'open-ask' && !asked;
   fillIn({ lease, user, moved, unsaved: lines.unsaved, told: shown === 'held' });
@@ -117,10 +117,10 @@ function show() {
   if (now && now !== shown) changed(now);
 }
 
-/** Nobody answers: what is known of the lock is said by the silence, and no key can keep anything. */
+/** Whether the server is silent. Then no warning is shown, because no key press could keep the lock. */
 const worried = () => turno.silent_ms >= SILENT_MS || !navigator.onLine;
 
-/** What changes with the clock. */
+/** Shows what changes with the clock. */
 function count() {
   const now = view();
   entitle(now === 'offered' ? words('offerTitle', { left: left(lease.offer_in_ms), title }) : null);
@@ -149,7 +149,7 @@ function count() {
   }
 }
 
-/** Another state: it is said, and whoever works with the keyboard is not left standing on something that is gone. */
+/** Announces a new state to screen readers. */
 function changed(now) {
   const before = shown;
   shown = now;
@@ -157,14 +157,14 @@ function changed(now) {
   const said = [part?.querySelector('h2, .badge:not(:has([data-said]))'), part?.querySelector('[data-said]')];
   const text = said.map((one) => one?.innerText.trim()).filter(Boolean).join('. ');
   const urgent = ['lost', 'unknown', 'ended'].includes(now);
-  // What was true before is not to be found beside it.
+  // Removes the announcement of the state before.
   (urgent ? calmly : urgently).textContent = '';
   if (before) (urgent ? urgently : calmly).textContent = text;
-  // That a turn has passed is said of the state that follows.
+  // A missed turn is shown together with the state that follows it.
   if (before && now !== 'lost' && troubled !== 'missed') trouble(null);
 }
 
-/** Where to go on when the control that was used is gone. */
+/** Where the focus goes when the control that was used disappears. */
 const TAKE = '[data-do="take-turn"]';
 const AFTER = { 'take-turn': '[data-do="leave-turn"]', 'leave-turn': TAKE, 'pass-turn': TAKE, finalize: '#result' };
 
@@ -175,7 +175,7 @@ function onwards({ does, line }) {
   return after ?? own ?? seen('#process .amount :is(input, textarea)')[0] ?? seen('#lock button, #result')[0];
 }
 
-// What is done with lines.
+// Lines.
 
 async function validate(number) {
   if (!(await lines.save(number))) return;
@@ -185,17 +185,17 @@ async function validate(number) {
     lines.note(number);
     calmly.textContent = words('validated', { line: number });
   } catch (error) {
-    // What was typed is saved; only whether it is validated is not known.
+    // The text is saved; only whether the line is validated is unknown.
     if (silence(error)) lines.note(number, 'warn', 'validateNone');
     else lines.refused(number, error);
   }
   await readPage();
 }
 
-/** Nobody has answered, or nobody who knows. */
+/** Whether a request had no answer, or one that says nothing about its effect. */
 const silence = ({ status }) => !status || status >= 500;
 
-// What buttons do.
+// Buttons.
 
 async function finalize() {
   const stuck = await lines.saveEverything();
@@ -212,7 +212,7 @@ async function finalize() {
     finished = true;
     trouble(null);
     lines.quiet();
-    // The server has released it; this page forgets it.
+    // The server has released the lock, and this page forgets it.
     await lease.release().catch(() => {});
   } catch (error) {
     trouble(error.message);
@@ -227,7 +227,7 @@ async function finalize() {
   result.focus();
 }
 
-/** Repeats what found no answer: the same finalize twice is one, and only its answer says what became of it. */
+/** Repeats a finalize until it is answered. Repeating is safe, because the server applies the same finalize once. */
 async function insisted(call) {
   for (;;) {
     try {
@@ -244,7 +244,7 @@ async function insisted(call) {
 async function claim() {
   tellAsked(true);
   await lease.claim().finally(() => tellAsked(false));
-  // Claiming may have made it a task in process; and what others did meanwhile is seen now.
+  // The claim may have changed the status of the task, and others may have changed its lines.
   await readPage();
   await lines.saveOwn();
 }
@@ -257,7 +257,7 @@ async function ask(form) {
   if (!told) trouble(words('notAsked'));
 }
 
-/** What was typed needs the lock: it is given back when that has been answered, and until then it is said what is awaited. */
+/** Saves the typed text before the lock is released, because saving needs the lock. Shows meanwhile what it waits for. */
 async function savedFirst() {
   const told = setTimeout(() => trouble(words('leavingSave'), 'leaving'), PATIENCE_MS);
   try {
@@ -279,12 +279,12 @@ async function release() {
   clearTimeout(told);
   leaving = false;
   show();
-  // Without an answer it is said again by itself, until there is one.
+  // Without an answer the lease sends the release again by itself.
   if (refusal?.status && refusal.status < 500) throw refusal;
   if (refusal) trouble(words('leaving'), 'silence');
 }
 
-/** Without a session nobody can give anything back: first the lock, then the session. */
+/** Releases the lock before signing out, because a release needs the session. */
 async function signOut(form) {
   if (lease.state === 'held') {
     await savedFirst();
@@ -294,7 +294,7 @@ async function signOut(form) {
   }
   lines.abandon();
   signedOut = true;
-  // A form does not send itself once more while it is asked whether it may.
+  // A form cannot be submitted again while its `submit` event is handled.
   setTimeout(() => form.requestSubmit());
 }
 
@@ -313,10 +313,10 @@ const DEEDS = {
   validate,
 };
 
-/** One thing at a time: a second click while the first is on its way is none. */
+/** The actions under way. A second click on the same button is ignored meanwhile. */
 const busy = new Set();
 
-/** Whoever waits is told that the server is what they wait for, unless something else says so already. */
+/** Shows that the server is slow, unless another message is shown. */
 const tellSlow = () => troubled || finishing || trouble(words('slow'), 'silence');
 
 async function act(name, deed) {
@@ -327,7 +327,7 @@ async function act(name, deed) {
   try {
     await deed();
   } catch (error) {
-    // Who has it is shown, and that the session has ended; why an answer says no otherwise is said.
+    // The page already shows the holder and the end of the session. Other refusals are shown as an error.
     if (ended) return;
     if (!error.status) trouble(words('none'), 'silence');
     else if (error.code !== 'lease_held' || view() === 'lost') trouble(error.message);
@@ -347,13 +347,13 @@ document.addEventListener('click', (event) => {
   void act(`${name} ${number}`, () => DEEDS[name](number));
 });
 
-// An override from this page is one of this page: what is taken is held here.
+// The dialogs of an override go through the lease of this page, so that this page holds the lock that it takes.
 const FORCED = { 'force-release': 'forceRelease', 'force-claim': 'forceClaim' };
-/** Whom it is meant for: who had it when somebody began to decide. Whoever has it by then is left alone. */
+/** The fence of the holder who was shown when the dialog opened. An override of a later holder is refused. */
 let meant = {};
 document.addEventListener('beforetoggle', ({ target: dialog, newState }) => {
   if (newState !== 'open' || !FORCED[dialog.id]) return;
-  // Before the first answer it is as the page came: it says who had it, and under which fence.
+  // Before the first answer, the page itself contains the fence of the holder that it shows.
   const came = dialog.querySelector('[name="fence"]');
   if (!lease?.lease) return (meant = came ? { fence: Number(came.value) } : {});
   const { state, holder, fence } = lease.lease;
@@ -385,19 +385,19 @@ document.addEventListener('submit', (event) => {
 
 document.addEventListener('keydown', (event) => Lines.keys(event, editable()));
 
-// What the page is told.
+// Events.
 
-// What concerns other tasks is none of this page's business.
+// Events of other tasks do not concern this page.
 document.addEventListener('turno:event', (event) => {
   const { resource } = event.detail.data;
   if (resource && resource !== `task:${task}`) event.preventDefault();
 });
-// What this file shows and enables, the page that is read again knows nothing about.
+// This file decides what is hidden and read-only, so reading the page again must not change that.
 document.addEventListener('htmx:before:morph:attr', (event) => {
   if (lease && ['hidden', 'readonly'].includes(event.detail.attrName) && event.target.closest?.('#process')) event.preventDefault();
 });
-// Whoever may not process it any more would lose the fields with all that is typed in them, and be left with a lock that
-// nobody renews. The page stays as it is; the lease says at the next beat that it is not theirs, and why.
+// If the person may no longer process the task, the page that was read has no fields, and the typed text would be lost with
+// them. So the page stays as it is. The next heartbeat reports the loss of the lock and its reason.
 document.addEventListener('htmx:before:swap', (event) => {
   const read = event.detail.ctx?.text ?? '';
   const working = lease && (['held', 'unknown', 'lost'].includes(lease.state) || lines.unsaved);
@@ -405,7 +405,7 @@ document.addEventListener('htmx:before:swap', (event) => {
 });
 document.addEventListener('htmx:after:swap', () => {
   open();
-  // The server is there: what it owed an answer to is asked again.
+  // The server answers again, so the state of the lease is read again.
   if (wasSilent) lease?.refresh().catch(() => {});
   show();
 });
@@ -413,13 +413,13 @@ document.addEventListener('turno:ended', () => {
   ended = true;
   trouble(null);
   lease?.close();
-  // It stays in the fields, to be read and copied, and in the browser: nobody is held back for it.
+  // The text stays in the fields and in the browser, so the person is not asked before leaving the page.
   lines.abandon();
   show();
 });
 setInterval(count, 1_000);
 
-/** Whoever waited for what has ended is told so: nobody will call them. */
+/** Tells a person who was in line that the task has ended. */
 function tellOver() {
   const place = document.getElementById('over');
   if (!place || !waited || !place.hidden) return;
@@ -428,7 +428,7 @@ function tellOver() {
   calmly.textContent = place.textContent;
 }
 
-/** A task may become one that can be processed, or cease to be, while somebody looks at it. */
+/** Opens or closes the lease. A task can become processable, or cease to be, while the page is open. */
 function open() {
   const processable = root() && 'processable' in root().dataset;
   if (!processable && lease && !finishing) {
@@ -439,7 +439,7 @@ function open() {
   }
   tellOver();
   if (!processable || lease) return;
-  // Fields that two windows of one person could write into would write over each other.
+  // `single`, because two windows of one person with editable fields would write over each other.
   lease = turno.lease(`task:${task}`, { single: true });
   const on = (name, heard) => lease.addEventListener(name, ({ detail }) => {
     heard(detail);
@@ -447,7 +447,7 @@ function open() {
   });
   on('state', () => {
     if (lease.state !== 'unknown') doubted = false;
-    // A beat that was answered with a no is mended by one that was not.
+    // A renewed lease ends the error of a refused heartbeat.
     if (lease.state === 'held' && troubled === 'beat') trouble(null);
     if (!['elsewhere', 'unknown'].includes(lease.state)) moved = null;
     places.set(task, lease.turn ? title : null);
@@ -470,7 +470,7 @@ function open() {
     show();
     calmly.textContent = document.querySelector('[data-when="elsewhere"] p')?.innerText ?? '';
   });
-  // An answer that comes in a moment needs no words.
+  // If the answer comes within a moment, `unknown` is not shown.
   on('unknown', () => setTimeout(() => {
     doubted = lease?.state === 'unknown';
     if (doubted) show();

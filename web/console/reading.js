@@ -1,4 +1,4 @@
-// Reading the page again: what changed is merged in place.
+// Reads the page again and merges the changes in place.
 
 export const LIVE = '#live';
 
@@ -10,11 +10,11 @@ async function start() {
   try {
     await window.htmx.ajax('GET', address, { target: LIVE, select: LIVE, swap: 'outerMorph', source: LIVE });
   } catch {
-    // Whoever listens to htmx hears of it.
+    // console.js listens to the error events of htmx.
   }
 }
 
-/** One read at a time. What is read was asked for after this call, so that whatever was done before it is seen. */
+/** Reads the page, one read at a time. The read starts after this call, so that it shows everything done before the call. */
 export function readPage() {
   if (!running) return (running = start().finally(() => (running = null)));
   following ??= running.then(() => {

@@ -1,4 +1,4 @@
-// What process mode says: in the words that the server gave along with the page, to be seen and to be heard.
+// The texts of process mode, visible and for screen readers. The server sends them with the page, in the person's language.
 
 export const root = () => document.getElementById('process');
 export const all = (selector) => [...document.querySelectorAll(selector)];
@@ -9,10 +9,10 @@ const MINUTES = { hour: '2-digit', minute: '2-digit' };
 const SECONDS = { ...MINUTES, second: '2-digit' };
 const clock = (at, form) => new Intl.DateTimeFormat('en-GB', form).format(new Date(at));
 export const time = (at) => clock(at, MINUTES);
-/** A time of a lock that lives for so long: to the second where minutes would say nothing. */
+/** Formats a time of a lock with this ttl; with seconds if the ttl is short. */
 export const timeWithin = (ttl_ms, at) => clock(at, ttl_ms < 120_000 ? SECONDS : MINUTES);
 
-// What is said aloud. It stands outside of what is read again, or it would be said twice.
+// Announcements for screen readers. They are outside the part that is read again, otherwise they would be read out twice.
 
 function speaker(role) {
   const element = document.createElement('p');
@@ -29,7 +29,7 @@ export const urgently = speaker('alert');
 const quoted = (message) => (message ? ` «${message}»` : '');
 export const asked = ({ by, at, message }) => words('asker', { name: by.name, at: time(at) }) + quoted(message);
 
-/** What became of what this person asked for. */
+/** Returns the state of this person's release request. */
 function answered({ at, declined_at, answer }, holder) {
   const name = holder?.name ?? '';
   return declined_at ? words('declined', { name, at: time(declined_at) }) + quoted(answer) : words('asked', { name, at: time(at) });
@@ -40,14 +40,14 @@ function list(place, texts) {
   place.replaceChildren(...texts.map((text) => Object.assign(document.createElement('li'), { textContent: text })));
 }
 
-/** Why it was lost, in this page's own words. */
+/** Returns why the lock was lost. */
 function whyLost({ cause, by, by_name, note, message }) {
   if (cause === 'forbidden' && message) return message;
   const name = `lost${(cause ?? 'other').replace(/^./, (letter) => letter.toUpperCase())}`;
   return words(name in root().dataset ? name : 'lostOther', { name: by_name ?? by ?? '', note: note ?? '' });
 }
 
-/** Names and times of the lease, wherever they are mentioned. `told`: this person was told already that it is theirs. */
+/** Fills in the names and times of the lease. `told`: the page already shows that this person holds it. */
 export function fillIn({ lease, user, moved, unsaved, told }) {
   const { lease: now, lost, turn } = lease ?? {};
   const holder = now?.holder ?? now?.offered_to;
@@ -75,7 +75,7 @@ export function fillIn({ lease, user, moved, unsaved, told }) {
   }
 }
 
-/** How many wait for what this page holds. Seen all the time, and said once: nobody is hurried with every newcomer. */
+/** Shows how many people wait in line. Announces it once only, so that newcomers do not interrupt the holder. */
 function tellWaiting(place, count, told) {
   const text = count === 1 ? place.dataset.one : fill(place.dataset.waiting, 'count', count);
   if (count && place.hidden && told) calmly.textContent = text;
@@ -83,7 +83,7 @@ function tellWaiting(place, count, told) {
   if (place.textContent !== text) place.textContent = text;
 }
 
-/** Those who ask for it and were not answered. */
+/** Returns the release requests that were not declined. */
 export const askersOf = (lease) => (lease?.lease?.requests ?? []).filter(({ declined_at }) => !declined_at);
 
 /** Shows on the button that the claim was sent. The button stays enabled, because a disabled one would lose the focus. */

@@ -1,13 +1,13 @@
-// Which of the new tasks that a person is writing belongs to this window: each window has its own, so that two of them do
-// not write over each other. What a window that is gone has left behind goes to the next one that is opened.
+// The slot of this window for a new task. Each window has its own slot, so that two windows do not write over each other's
+// unsaved text. The slot of a closed window goes to the next window that is opened.
 
-/** Where nobody can be asked for a lock, windows that live answer within this long. */
+/** Without the Locks API, other windows answer within this long. */
 const ANSWER_MS = 150;
-/** A window that is reloaded lets go of what it had within this long; whoever waits for it in vain is a copy. */
+/** A reloaded window gets its slot back within this long. If it does not, it is a copy of another window. */
 const LET_GO_MS = 1_000;
 const KEY = 'turno:slot';
 
-/** The one that this tab had before, if the browser lets it remember. */
+/** Returns the slot that this tab had before; null without storage. */
 function before() {
   try {
     return sessionStorage.getItem(KEY);
@@ -20,13 +20,13 @@ function remember(slot) {
   try {
     sessionStorage.setItem(KEY, slot);
   } catch {
-    // After a reload it is found among those that nobody has.
+    // Without storage, a reload finds the slot among the free ones.
   }
 }
 
 const fresh = () => `draft-new-${Math.random().toString(36).slice(2, 10)}`;
 
-/** Whether this window has it from now on, until it is gone. */
+/** Takes a browser lock until this window is closed. Returns whether it got the lock. */
 function locked(name, options) {
   return new Promise((resolve) => {
     const had = (lock) => {
@@ -37,7 +37,7 @@ function locked(name, options) {
   });
 }
 
-/** The first of these that no other window has, by the browser's own word. */
+/** Returns the first slot that no other window has, by browser locks. */
 async function free(user, wished, mine) {
   for (const slot of wished) {
     const name = `turno:slot:${user}:${slot}`;
@@ -47,7 +47,7 @@ async function free(user, wished, mine) {
   return null;
 }
 
-/** The same by asking around. From now on others that ask are told which one is taken. */
+/** Does the same by asking the other windows. From then on this window answers which slot it has. */
 async function unclaimed(user, wished) {
   const taken = new Set();
   if (!globalThis.BroadcastChannel) return null;
@@ -63,11 +63,11 @@ async function unclaimed(user, wished) {
   return own;
 }
 
-/** This window's; `left` are those in which something is kept. */
+/** Returns the slot of this window. `left` are the slots with kept text. */
 export async function slotOf(user, left) {
-  // The tab's own memory is copied with the tab: somebody else may live in it.
+  // A duplicated tab copies the storage, so another window may have this slot.
   const mine = before();
-  // The last one is nobody's yet.
+  // The last one is new, so it is free.
   const wished = [...(left.includes(mine) ? [mine] : [...left, mine]), fresh()].filter(Boolean);
   const own = (await (navigator.locks ? free(user, wished, mine) : unclaimed(user, wished))) ?? wished.at(-1);
   remember(own);

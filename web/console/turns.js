@@ -1,5 +1,5 @@
-// Places in line, on every page but the task's own: they are kept while somebody looks around, and an offer is told
-// wherever they are, with the time that is left. The server knows the places; this tab knows which tasks to ask about.
+// Places in line on all pages except that of the task: keeps the places, and shows an offer with the time that is left. The
+// server knows the places; this tab knows the tasks to ask about.
 
 import { ConsoleTurno, Places, entitle, left } from './line.js';
 
@@ -8,7 +8,7 @@ const places = new Places(host.dataset.user);
 const own = document.getElementById('process')?.dataset.task;
 const turno = new ConsoleTurno({ language: document.documentElement.lang });
 const lines = new Map();
-/** What is over, and still told. */
+/** The rows of places that have ended and are still shown. */
 const ended = new Set();
 const fill = (name, values) =>
   Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, () => value), host.dataset[name]);
@@ -17,7 +17,7 @@ function watch(task, title) {
   const lease = turno.lease(`task:${task}`);
   const line = { lease, title, element: row(task, title) };
   lines.set(task, line);
-  // Whoever waited is told why they do not any more; it stays until they go on to another page.
+  // Shows why the place has ended, until the person opens another page.
   lease.addEventListener('turn', ({ detail }) => {
     if (!(detail.over || detail.missed) || !lines.delete(task)) return;
     places.set(task, null);
@@ -30,7 +30,7 @@ function watch(task, title) {
   });
   lease.addEventListener('state', () => {
     if (lease.state === 'unknown' || ended.has(line.element)) return;
-    // Taken, missed, or given up elsewhere.
+    // The offer was taken, or the place was given up on another page.
     if (!lease.turn) {
       places.set(task, null);
       lines.delete(task);
@@ -70,14 +70,14 @@ function show() {
 const about = document.getElementById('live')?.dataset.live ?? '';
 for (const [task, title] of places.all()) if (task !== own) watch(task, title);
 if (lines.size && about && !about.includes('leases')) {
-  // The page's one stream brings leases along; they are no reason to read the page again.
+  // The stream of the page also brings events of leases, which are no reason to read the page again.
   host.dataset.live = 'leases';
   document.addEventListener('turno:event', (event) => {
     if (event.detail.name.startsWith('lease.')) event.preventDefault();
   });
 }
 if (lines.size) setInterval(show, 1_000);
-// A place is a person's: without a session it is nobody's to keep or to tell about.
+// Without a session this page can neither keep nor show a place.
 document.addEventListener('turno:ended', () => {
   for (const { lease } of lines.values()) lease.close();
   host.hidden = true;

@@ -1,18 +1,18 @@
-// What somebody has typed into the lines of a task, or into the form of a draft, and the server has not stored yet.
+// Unsaved text of the lines of a task or of the form of a draft.
 //
-// It outlives a lost lock, a lost connection, a reload and a closed tab: nobody types twice. Kept in this browser under
-// the person's name, with every key press, and shared by their windows; gone once it is saved or discarded, or with time.
+// It survives a lost lock, a lost connection, a reload and a closed tab. It is stored in this browser per person with every
+// key press, and shared by the windows of that person. It is deleted when it is saved, discarded or too old.
 
-/** The server's own bound (`limits.rs`), which the sentence names. */
+/** The limit of the server (`limits.rs`), which the error text names. */
 const QUANTITY_MAX = 1_000_000_000_000;
-/** What nobody came back for in so long is not waited for. */
+/** Older text is deleted. */
 const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 const PREFIX = 'turno:typed:';
 
-/** The field of a line; nothing for a line that is applied. */
+/** Returns the field of a line; null for an applied line. */
 export const amountOf = (row) => row?.querySelector('.amount :is(input, textarea)');
 
-/** What a line's field means for the API, or which sentence says what is wrong with it. */
+/** Returns the values of a field for the API, or the name of the text that says what is wrong with it. */
 export function values(row, typed) {
   if (row.dataset.kind === 'serialized') {
     const serials = typed.split(/[\s,;]+/).filter(Boolean);
@@ -23,22 +23,22 @@ export function values(row, typed) {
   return fits ? { quantity } : { wrong: 'badQuantity' };
 }
 
-/** What the server has stored in a line, as its field shows it. */
+/** Returns the stored value of a line as the text of its field. */
 export const stored = ({ serials, quantity }) => (serials ? serials.join('\n') : String(quantity));
 
-/** Whether two texts in the field of a line mean the same: spaces and commas are nobody's work. */
+/** Whether two texts of a field have the same values. Separators do not count. */
 export function same(row, one, other) {
   const [left, right] = [values(row, one), values(row, other)];
   return one === other || (!left.wrong && !right.wrong && stored(left) === stored(right));
 }
 
-/** What is kept under a key: by the number of the line. */
+/** Returns the drafts under a key, by the number of the line. */
 function kept(key) {
   try {
     const found = JSON.parse(localStorage.getItem(key) ?? '[]');
     return new Map(found.filter(([, { at }]) => Date.now() - at < KEPT_MS));
   } catch {
-    // Without storage, or with something else in it, there is nothing to go on with.
+    // Without storage or with an invalid entry there are no drafts.
     return new Map();
   }
 }
@@ -48,20 +48,20 @@ function keep(key, lines) {
     if (lines.size) localStorage.setItem(key, JSON.stringify([...lines]));
     else localStorage.removeItem(key);
   } catch {
-    // Full or forbidden: it is still on the page.
+    // Without storage the text is only on the page.
   }
 }
 
-/** Tasks that nobody opens again would leave what was typed into them behind for ever. */
+/** Deletes old drafts of all tasks, because a task that is never opened again would keep its drafts for ever. */
 function sweep() {
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) keep(key, kept(key));
   } catch {
-    // Nothing is kept, then.
+    // Without storage there is nothing to delete.
   }
 }
 
-/** Under which names something of this person is kept that begin so, the newest first. */
+/** Returns the names with this beginning under which this person has drafts, newest first. */
 export function keptAs(user, begin) {
   const mine = `${PREFIX}${user}:`;
   try {
@@ -73,7 +73,7 @@ export function keptAs(user, begin) {
   }
 }
 
-/** The form of a draft that the server says it has saved: what is kept of it has arrived. */
+/** Deletes the kept text of a form that the server has saved. The server names its slot in a cookie. */
 export function forgetSaved(user) {
   const saved = /(?:^|; )turno_saved=([a-z0-9-]+)/.exec(document.cookie)?.[1];
   if (!saved) return;
@@ -81,12 +81,12 @@ export function forgetSaved(user) {
   keep(`${PREFIX}${user}:${saved}`, new Map());
 }
 
-/** By the number of the line: what was `typed`, under which `fence`, and what the server had at that time (`base`). */
+/** Drafts by the number of the line: the `typed` text, its `fence`, and the stored value at that time (`base`). */
 export class Drafts {
   #key;
   #lines;
 
-  /** `changed` is called when another window of this person has typed, saved or discarded something. */
+  /** `changed` is called when another window of this person has changed a draft. */
   constructor(user, task, changed) {
     this.#key = `${PREFIX}${user}:${task}`;
     sweep();
@@ -111,23 +111,23 @@ export class Drafts {
     this.#put(number, { ...draft, typed, fence, at: Date.now() });
   }
 
-  /** This was sent to be saved: should the server show it before it has answered, that is no conflict. */
+  /** Notes the text that was sent. If the page shows it as stored before the answer arrives, that is no conflict. */
   sent(number, sent) {
     this.#change(number, { sent });
   }
 
-  /** This was saved. Whoever has typed on meanwhile has typed onto it. */
+  /** Deletes a saved draft. If the person has typed more meanwhile, the saved value becomes its base. */
   saved(number, typed, stored) {
     if (this.get(number)?.typed === typed) this.delete(number);
     else this.rebase(number, stored);
   }
 
-  /** What is stored is known, and shall be replaced. */
+  /** Sets the stored value that the draft replaces. */
   rebase(number, base) {
     this.#change(number, { base });
   }
 
-  /** It goes on under another ownership. */
+  /** Moves the draft to another grant. */
   adopt(number, fence) {
     this.#change(number, { fence });
   }
@@ -136,18 +136,18 @@ export class Drafts {
     this.#put(number, null);
   }
 
-  /** The draft of a line as it stands beside what this page shows as stored; nothing if both mean the same. */
+  /** Returns the draft of a line if it differs from the value that the page shows as stored; otherwise null. */
   compare(row, field) {
     const draft = this.get(Number(row.dataset.line));
     const stored = field.defaultValue;
-    // Something else may be on its way to be stored: then what looks like it will be none of it in a moment.
+    // If another text was sent and is not yet stored, the stored value will change in a moment.
     const arrived = draft?.sent === undefined || same(row, draft.sent, stored);
     if (!draft || (arrived && same(row, draft.typed, stored))) return null;
     if (draft.sent !== undefined && arrived) draft.base = stored;
     return draft;
   }
 
-  /** Whether somebody else has stored something since this was typed. */
+  /** Whether the stored value has changed since the draft was started. */
   conflicts(row, field) {
     const draft = this.compare(row, field);
     return draft !== null && draft.base !== field.defaultValue;
@@ -158,7 +158,7 @@ export class Drafts {
     if (draft) this.#put(number, { ...draft, ...values });
   }
 
-  /** Line by line: another window may have kept something about another one meanwhile. */
+  /** Writes one line only, because another window may have changed the draft of another line. */
   #put(number, draft) {
     const all = kept(this.#key);
     for (const lines of [this.#lines, all]) {
