@@ -1,4 +1,4 @@
-// For tests of pages: what a screen reader would stumble over, and what the page looks like.
+// Accessibility checks and pictures of pages.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { ROOT } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** What makes a page hard or impossible to use; the rest is advice. */
+/** The weights of problems that make a page hard or impossible to use; the rest is advice. */
 const GRAVE = ['serious', 'critical'];
 
-/** Everything that axe-core finds, of these weights, as lines for people. `within` is a selector. */
+/** Returns the problems of these weights that axe-core finds, one line each. `within` is a selector. */
 export async function accessibilityProblems(page, { weights = GRAVE, within = null } = {}) {
-  // Evaluated, not added as a script: a strict policy of the page would forbid that, and it should stay strict.
+  // Evaluated and not added as a script, because the content policy of the page forbids other scripts.
   await page.evaluate(axe);
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   const { violations } = await page.evaluate(
@@ -26,15 +26,15 @@ export async function accessibilityProblems(page, { weights = GRAVE, within = nu
     );
 }
 
-/** Fails with all of them if there are any. */
+/** Fails with the list of problems if there are any. */
 export async function assertAccessible(page, options = {}) {
   const problems = await accessibilityProblems(page, options);
   assert.equal(problems.length, 0, `${page.url()}\n${problems.join('\n')}`);
 }
 
 /**
- * Pictures of the page under target/screenshots, to be looked at: light and dark, on a desk and on a phone. Returns
- * the files' paths. `looks` may name fewer.
+ * Takes pictures of the page into target/screenshots: light and dark, wide and on a phone. `looks` can name fewer. Returns
+ * the paths of the files.
  */
 export async function screenshots(page, name, looks = ['light', 'dark', 'phone']) {
   const folder = join(ROOT, 'target', 'screenshots');
@@ -52,7 +52,7 @@ export async function screenshots(page, name, looks = ['light', 'dark', 'phone']
   return files;
 }
 
-/** Whether the page is wider than its window, as phones punish. */
+/** Whether the page is wider than its window. */
 export function overflowsSideways(page) {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }

@@ -1,4 +1,4 @@
-// The pages that are there today, and that the check itself can fail.
+// Accessibility of the pages without a session, and a control that shows the check failing.
 
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
@@ -23,8 +23,8 @@ async function open(url) {
   return page;
 }
 
-test('the example of the guide, and the doors of the server, have nothing serious against them', async () => {
-  // Of the documentation only the way around: to look at eighty operations takes longer than everything else.
+test('the example of the guide and the sign-in pages have no serious accessibility problem', async () => {
+  // Of the API documentation only the navigation, because checking eighty operations takes too long.
   for (const [url, within] of [
     [application.url],
     [`${server.url}/sign-in`],
@@ -39,7 +39,7 @@ test('the example of the guide, and the doors of the server, have nothing seriou
   }
 });
 
-test('a page with mistakes is found out', async () => {
+test('a page with accessibility mistakes fails the check', async () => {
   const page = await open(broken.url);
   const problems = (await accessibilityProblems(page)).join('\n');
   for (const rule of ['label', 'image-alt', 'html-has-lang', 'document-title', 'color-contrast']) {
@@ -49,7 +49,7 @@ test('a page with mistakes is found out', async () => {
   await assert.rejects(assertAccessible(page), /image-alt/);
 });
 
-test('a page can be looked at in every light', async () => {
+test('pictures show a page in light and dark colours', async () => {
   const page = await open(`${server.url}/sign-in`);
   const size = page.viewportSize();
   const files = await screenshots(page, 'sign-in');

@@ -1,4 +1,4 @@
-// When nobody is there, or the page cannot know: hidden, idle, asleep, frozen, cut off.
+// Pages that are hidden, idle, asleep, frozen or without a connection.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -7,9 +7,9 @@ import { openPage } from './page.mjs';
 
 const leases = {
   default: CALM,
-  // For those whose end is waited for.
+  // For tests that wait for the expiry.
   short: { ttl_ms: 3_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 200 },
-  // For those that are kept for longer than this: long enough for a busy machine to beat in time.
+  // For tests that hold the lease for longer than its ttl. A busy machine can still send its heartbeats in time.
   kept: { ttl_ms: 8_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 200 },
   idle: { ttl_ms: 6_000, heartbeat_interval_ms: 200, idle_guard_ms: 4_000 },
   both: { ttl_ms: 30_000, heartbeat_interval_ms: 14_000, idle_guard_ms: 25_000, rolling_timeout_ms: 20_000 },
@@ -26,14 +26,14 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
-/** For as long as anybody may need to hear of it. */
+/** Longer than any page needs to hear of the claim. */
 const LONG = { ttl_ms: 120_000 };
 
 async function open(person, resource, options = {}) {
   return openPage(await newContext(browser), server, person, resource, options);
 }
 
-test('a visible page of somebody active beats, and so keeps what would have expired long ago', async () => {
+test('a visible page of an active person holds the lease for longer than its ttl', async () => {
   const hers = await open(ana, 'kept:1');
   const { fence } = await hers.claim();
   const refused = await leo.claim('kept:1', { wait_ms: 10_000 });
@@ -42,7 +42,7 @@ test('a visible page of somebody active beats, and so keeps what would have expi
   assert.deepEqual(await hers.events('unknown'), []);
 });
 
-test('a hidden page does not beat, and so loses it to whoever waits', async () => {
+test('a hidden page sends no heartbeat and loses the lease to a waiting person', async () => {
   const hers = await open(ana, 'short:2');
   await hers.claim();
   const claimed = leo.claim('short:2', { wait_ms: 30_000, ...LONG });
@@ -50,13 +50,13 @@ test('a hidden page does not beat, and so loses it to whoever waits', async () =
   await hers.show(false);
   const beats = hers.beats().length;
   assert.equal((await claimed).status, 200);
-  // It may have asked in the very moment between its end and his claim.
+  // The cause is the same whether the page asked before or after his claim.
   assert.equal((await hers.hears('lost')).cause, 'no_heartbeat');
-  // After it was over it asks once why; while it was not, it kept silent.
+  // The page sends one heartbeat after the expiry, to learn the cause, and none before it.
   assert.ok(hers.beats().length <= beats + 1, `${hers.beats().length - beats} beats`);
 });
 
-test('a hidden page is warned before its time is up, and calm again once it is shown', async () => {
+test('a hidden page warns before the expiry, and the warning ends when the page is shown', async () => {
   const hers = await open(ana, 'caja:9', { clock: true });
   await stopClock(hers.page);
   await hers.claim();
@@ -71,7 +71,7 @@ test('a hidden page is warned before its time is up, and calm again once it is s
   assert.equal(await hers.state(), 'held');
 });
 
-test('a page that is shown again in time goes on beating', async () => {
+test('a page that is shown again before the expiry sends heartbeats again', async () => {
   const hers = await open(ana, 'caja:1');
   await hers.claim();
   await hers.show(false);
@@ -86,7 +86,7 @@ test('a page that is shown again in time goes on beating', async () => {
   assert.deepEqual([await hers.state(), await hers.events('unknown')], ['held', []]);
 });
 
-test('an idle person is warned well before, and loses it because of being idle', async () => {
+test('an idle person is warned before the lease is lost with the cause `idle`', async () => {
   const hers = await open(ana, 'idle:1');
   await hers.press();
   await hers.claim();
@@ -99,14 +99,14 @@ test('an idle person is warned well before, and loses it because of being idle',
   assert.equal((await leo.history('idle:1'))[0].cause, 'idle');
 });
 
-test('one key press after the warning keeps it', async () => {
+test('one key press after the warning keeps the lease', async () => {
   const hers = await open(ana, 'idle:2');
   await hers.press();
   const { fence } = await hers.claim();
   await hers.hears('idle-warning');
   await hers.press();
   await hers.hears('active');
-  // Pressed again and again, for longer than an idle person could have had it.
+  // Keys are pressed for longer than an idle person could hold the lease.
   const refused = leo.claim('idle:2', { wait_ms: 11_000 });
   let over = false;
   refused.then(() => (over = true));
@@ -115,7 +115,7 @@ test('one key press after the warning keeps it', async () => {
   assert.equal(await hers.fence(), fence);
 });
 
-test('an idle page says so once and then is silent', async () => {
+test('an idle page reports its idleness once and then sends no heartbeat', async () => {
   const hers = await open(ana, 'slow:1', { clock: true });
   await stopClock(hers.page);
   await hers.press();
@@ -134,7 +134,7 @@ test('an idle page says so once and then is silent', async () => {
   await until('a beat at once', () => hers.beats().at(-1).postDataJSON().idle_ms < 1_000);
 });
 
-test('the mouse counts as activity, scripts do not', async () => {
+test('mouse moves count as activity and events of scripts do not', async () => {
   const hers = await open(ana, 'slow:2', { clock: true });
   await stopClock(hers.page);
   await hers.press();
@@ -152,7 +152,7 @@ test('the mouse counts as activity, scripts do not', async () => {
   assert.ok(hers.beats().at(-1).postDataJSON().idle_ms < 12_000);
 });
 
-test('looking again and again does not keep it from beating', async () => {
+test('repeated reads do not delay the heartbeats', async () => {
   const hers = await open(ana, 'kept:2');
   const { fence } = await hers.claim();
   const refused = leo.claim('kept:2', { wait_ms: 10_000 });
@@ -162,7 +162,7 @@ test('looking again and again does not keep it from beating', async () => {
   assert.deepEqual([(await refused).status, await hers.fence()], [409, fence]);
 });
 
-test('whoever does no work is warned of the rolling timeout, and loses it for that reason', async () => {
+test('a person without work is warned of the rolling timeout and loses the lease with that cause', async () => {
   const hers = await open(ana, 'rolling:1');
   await hers.claim();
   assert.equal((await hers.hears('idle-warning')).reason, 'rolling_timeout');
@@ -171,20 +171,20 @@ test('whoever does no work is warned of the rolling timeout, and loses it for th
   assert.deepEqual([lost.reason, lost.cause], ['expired', 'rolling_timeout']);
 });
 
-test('of two ends the first is told: whoever is idle is not promised time that the want of work takes from them', async () => {
+test('the warning names the rolling timeout if it ends the lease before the idle guard', async () => {
   const hers = await open(ana, 'both:1', { clock: true });
   await stopClock(hers.page);
   await hers.claim();
   await hers.passes(13_000);
   const [warning] = await hers.events('idle-warning');
-  // It is time to warn of idleness; what ends it first is the want of work, whatever anybody presses.
+  // The idle warning is due, but the rolling timeout ends the lease first.
   assert.equal(warning.reason, 'rolling_timeout');
   const told = await hers.page.evaluate(() => lease.warning);
   assert.equal(told.reason, 'rolling_timeout');
   assert.ok(told.expires_in_ms <= 20_000, JSON.stringify(told));
 });
 
-test('work moves the rolling timeout', async () => {
+test('reported work restarts the rolling timeout', async () => {
   const hers = await open(ana, 'work:1', { clock: true });
   await stopClock(hers.page);
   const { fence } = await hers.claim();
@@ -198,21 +198,21 @@ test('work moves the rolling timeout', async () => {
   assert.equal(await hers.fence(), fence);
 });
 
-test('after a sleep it is unknown until the server has answered, and then held if it was', async () => {
-  // One that beats rarely: no beat of its own may be under way when the machine falls asleep.
+test('after sleep the state is unknown until the server answers, and then held', async () => {
+  // The policy has a long interval, so that no heartbeat is under way when the sleep starts.
   const hers = await open(ana, 'slow:siesta', { clock: true });
   const { fence } = await hers.claim();
   await hers.becomes('held');
   let answer;
   const answered = new Promise((resolve) => (answer = resolve));
-  // A look is an answer, too, and the live stream may ask for one at any moment.
+  // Reads are held back, too, because the live stream can cause one at any moment.
   let asked = false;
   await hers.page.route(/\/leases\/slow%3Asiesta(\/heartbeat)?$/, async (route) => {
     asked ||= route.request().method() === 'POST';
     await answered;
     await route.continue();
   });
-  // Less than the time to live, so that only the gap can be the reason.
+  // Shorter than the ttl, so that only the gap can cause the doubt.
   await hers.page.clock.fastForward(20_000);
   await until('a beat', () => asked);
   await hers.becomes('unknown');
@@ -223,12 +223,12 @@ test('after a sleep it is unknown until the server has answered, and then held i
   assert.equal(await hers.fence(), fence);
 });
 
-test('a page never says held once its time is up, even before any timer has fired', async () => {
+test('a page does not report held after the expiry, even before a timer fires', async () => {
   const hers = await open(ana, 'caja:3', { clock: true });
   await hers.claim();
   const seen = await hers.page.evaluate(() => {
     const before = lease.state;
-    // Both clocks have moved on, and nothing else in the page has run yet.
+    // Both clocks have advanced, and no other code of the page has run.
     const [now, steady] = [Date.now(), performance.now()];
     Date.now = () => now + 60_001;
     performance.now = () => steady + 60_001;
@@ -237,7 +237,7 @@ test('a page never says held once its time is up, even before any timer has fire
   assert.deepEqual(seen, ['held', 'unknown', null, 0]);
 });
 
-test('a lease is trusted from when the request was sent, not from when the answer came', async () => {
+test('the time of a lease counts from the sending of the request, not from the answer', async () => {
   const hers = await open(ana, 'caja:8', { clock: true });
   await hers.page.clock.pauseAt(Date.now() + 3_600_000);
   await hers.blind();
@@ -252,7 +252,7 @@ test('a lease is trusted from when the request was sent, not from when the answe
   assert.equal(await hers.state(), 'held');
 });
 
-test('an answer that comes after the time that it promises is worth nothing', async () => {
+test('an answer that arrives after the expiry that it promises does not make the lease held', async () => {
   const hers = await open(ana, 'short:8', { clock: true });
   await hers.page.clock.pauseAt(Date.now() + 3_600_000);
   await hers.page.route('**/heartbeat', () => {});
@@ -266,7 +266,7 @@ test('an answer that comes after the time that it promises is worth nothing', as
   assert.deepEqual([await hers.state(), await hers.fence(), await hers.events('held')], ['unknown', null, []]);
 });
 
-test('whoever took it while the machine slept is found out on waking', async () => {
+test('a claim of another person during the sleep is found after waking', async () => {
   const hers = await open(ana, 'short:3', { clock: true });
   await hers.claim();
   await hers.becomes('held');
@@ -283,7 +283,7 @@ test('whoever took it while the machine slept is found out on waking', async () 
   assert.equal(lost.lease.holder.id, 'leo');
 });
 
-test('a tab that stood still never says held on going on, and finds out that it has lost', async () => {
+test('a blocked tab does not report held when it continues, and learns of the loss', async () => {
   const hers = await open(ana, 'short:4');
   await hers.claim();
   await hers.becomes('held');
@@ -300,7 +300,7 @@ test('a tab that stood still never says held on going on, and finds out that it 
   assert.equal((await hers.events('held')).length, 1);
 });
 
-test('a page that thaws or is shown from memory holds its state unknown until the server has answered', async () => {
+test('a page that thaws or is shown from memory is unknown until the server answers', async () => {
   const hers = await open(ana, 'caja:7');
   const { fence } = await hers.claim();
   for (const name of ['resume', 'pageshow']) {
@@ -315,7 +315,7 @@ test('a page that thaws or is shown from memory holds its state unknown until th
   assert.deepEqual([await hers.fence(), (await hers.events('unknown')).length], [fence, 2]);
 });
 
-test('a network that is cut and comes back in time costs nothing', async () => {
+test('a network that returns before the expiry costs nothing', async () => {
   const hers = await open(ana, 'caja:4');
   const { fence } = await hers.claim();
   await until('a beat', () => hers.beats().length);
@@ -330,7 +330,7 @@ test('a network that is cut and comes back in time costs nothing', async () => {
   assert.deepEqual([await hers.events('unknown'), await hers.events('lost')], [[], []]);
 });
 
-test('a network that stays away makes it unknown when its time is up, and lost once the server says so', async () => {
+test('without a network the state is unknown after the expiry, and lost once the server answers', async () => {
   const hers = await open(ana, 'short:5');
   await hers.claim();
   await hers.page.context().setOffline(true);
@@ -343,7 +343,7 @@ test('a network that stays away makes it unknown when its time is up, and lost o
   assert.deepEqual([lost.reason, lost.cause], ['expired', 'no_heartbeat']);
 });
 
-test('a server that is killed and started again finds the same page holding under the same fence', async () => {
+test('a page holds the same fence after a crash and restart of the server', async () => {
   const hers = await open(ana, 'caja:5');
   const { fence } = await hers.claim();
   await until('a beat', () => hers.beats().length);
@@ -358,7 +358,7 @@ test('a server that is killed and started again finds the same page holding unde
   await until('the stream is back', () => hers.page.evaluate(() => lease.turno.live));
 });
 
-test('a single failed beat is a hiccup', async () => {
+test('a single failed heartbeat does not change the state', async () => {
   const hers = await open(ana, 'caja:6');
   let broken = 0;
   await hers.page.route('**/heartbeat', (route) =>

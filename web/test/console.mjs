@@ -1,4 +1,4 @@
-// People at the console: signed in by the visible form, each in a browser of their own.
+// People in the console: each signs in with the visible form, in a browser context of their own.
 
 import { newContext } from './harness.mjs';
 
@@ -19,14 +19,14 @@ export async function signedIn(browser, server, person, options = {}) {
   return page;
 }
 
-/** From now on nothing that is typed on this page reaches the server; ends with the returned function. */
+/** Aborts all saves of this page until the returned function is called. */
 export async function unsavable(page) {
   const saves = /\/lines\/\d+$/;
   await page.route(saves, (route) => route.abort());
   return () => page.unroute(saves);
 }
 
-/** A task that can be taken, made beside the browser. */
+/** Creates a task that can be processed, through the API. */
 export async function readyTask(person, lines, title = 'Recepción de notebooks') {
   const { status, body } = await person.call('POST', '/v1/tasks', { title, lines, status: 'ready' });
   if (status !== 201) throw new Error(JSON.stringify(body));

@@ -1,4 +1,4 @@
-// The console in a real browser: it stays true without a reload, says so when it cannot, and works without scripts.
+// The console in a real browser: live updates, a lost connection, and pages without scripts.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -19,14 +19,14 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
-/** A call that must succeed; its answer. */
+/** Calls the API, fails unless it succeeds, and returns the answer. */
 async function did(person, ...call) {
   const { status, body } = await person.call(...call);
   assert.ok(status < 300, `${call}: ${status} ${JSON.stringify(body)}`);
   return body;
 }
 
-/** A page of somebody who is in. What the page complains about is kept in `complaints`. */
+/** Opens a page of a signed-in person. Errors in its browser console are kept in `complaints`. */
 async function open(person, path, options = {}) {
   const context = await newContext(browser, options);
   await context.addCookies([{ name: 'turno_session', value: person.token, url: server.url }]);
@@ -46,7 +46,7 @@ const PAGES = {
 };
 
 for (const [name, path] of Object.entries(PAGES)) {
-  test(`${name}: nothing serious against it, on a phone too, and its policy stops nothing of its own`, async () => {
+  test(`${name}: no serious accessibility problem, fits a phone, and obeys its content policy`, async () => {
     const page = await open(server.admin, path);
     await page.locator('#pulse, h1').first().waitFor();
     for (const colorScheme of ['light', 'dark']) {
@@ -56,13 +56,13 @@ for (const [name, path] of Object.entries(PAGES)) {
     await screenshots(page, `console-${name}`);
     await page.setViewportSize({ width: 390, height: 844 });
     assert.equal(await overflowsSideways(page), false, 'it is wider than a phone');
-    // That there is no such page, the browser says itself.
+    // The browser itself reports the 404 of the error page.
     assert.deepEqual(page.complaints.filter((said) => name !== 'trouble' || !said.includes('404')), []);
     await page.context().close();
   });
 }
 
-test('what somebody else does is seen without a reload, and what is being typed stays', async () => {
+test('a change by another person appears without a reload, and typed text stays', async () => {
   const page = await open(server.admin, '/leases');
   await page.evaluate(() => { window.stillTheSame = true; });
   await page.getByLabel('El recurso empieza con').fill('puerta');
@@ -78,7 +78,7 @@ test('what somebody else does is seen without a reload, and what is being typed 
   await page.context().close();
 });
 
-test('a dialog stays open while the page changes behind it, and its reason reaches the audit', async () => {
+test('a dialog stays open while the page changes, and its reason is in the audit log', async () => {
   await did(ana, 'POST', '/v1/leases/caja:9/claim', {});
   const page = await open(server.admin, '/leases/caja%3A9');
   await page.getByRole('button', { name: 'Forzar liberación' }).first().click();
@@ -97,7 +97,7 @@ test('a dialog stays open while the page changes behind it, and its reason reach
   await page.context().close();
 });
 
-test('the keyboard stays in a question until it is closed, and is then where it was before', async () => {
+test('the focus stays in an open dialog and returns to its button after closing', async () => {
   await did(ana, 'POST', '/v1/leases/caja:10/claim', {});
   const page = await open(server.admin, '/leases/caja%3A10');
   const opener = page.getByRole('button', { name: 'Forzar liberación' }).first();
@@ -121,16 +121,16 @@ test('the keyboard stays in a question until it is closed, and is then where it 
   await page.context().close();
 });
 
-/** Somebody queues something, and the page has read it. */
+/** Enqueues an item and waits until the page shows it. */
 async function stirred(page) {
   const read = page.waitForResponse((response) => response.request().headers()['hx-request'] === 'true');
   await did(ana, 'POST', '/v1/queues/chat/items', { key: 'omar', payload: {} });
   await read;
-  // What is merged is there once the page says so.
+  // The page is up to date when the pulse is live.
   await page.waitForFunction(() => document.getElementById('pulse').dataset.state === 'live');
 }
 
-test('what is unfolded, focused and scrolled to stays while the page changes', async () => {
+test('open details, focus and scroll position stay while the page changes', async () => {
   const page = await open(server.admin, '/queues/chat', { viewport: { width: 1000, height: 400 } });
   await page.getByText('Política vigente').click();
   await page.evaluate(() => { window.scrollTo(0, 220); });
@@ -145,7 +145,7 @@ test('what is unfolded, focused and scrolled to stays while the page changes', a
   await page.context().close();
 });
 
-test('a correction that is being typed stays, and comes back with what is wrong in it', async () => {
+test('a typed correction stays, and an invalid one comes back with its error', async () => {
   const page = await open(server.admin, '/queues/chat/items/m-1');
   await page.getByRole('button', { name: 'Corregir y reintentar' }).click();
   const typed = page.getByRole('dialog').getByLabel('Contenido');
@@ -160,7 +160,7 @@ test('a correction that is being typed stays, and comes back with what is wrong 
   await page.context().close();
 });
 
-test('charts are drawn on, not anew', async () => {
+test('charts are updated and not drawn anew', async () => {
   const page = await open(server.admin, '/');
   await page.locator('.chart canvas').first().waitFor();
   await page.evaluate(() => { document.querySelector('.chart canvas').dataset.first = 'yes'; });
@@ -170,7 +170,7 @@ test('charts are drawn on, not anew', async () => {
   await page.context().close();
 });
 
-test('without a connection the page says since when, and catches up by itself', async () => {
+test('without a connection the page shows since when, and updates when it returns', async () => {
   await did(ana, 'POST', '/v1/leases/corte:1/claim', {});
   const page = await open(server.admin, '/leases');
   await page.getByRole('link', { name: 'corte:1' }).waitFor();
@@ -183,7 +183,7 @@ test('without a connection the page says since when, and catches up by itself', 
   await page.context().close();
 });
 
-test('whoever is signed out elsewhere is told on the page and shown the way in', async () => {
+test('a page whose session ended elsewhere shows a notice and a link to sign in', async () => {
   const rosa = await server.person('rosa');
   const page = await open(rosa, '/queues');
   await page.getByRole('link', { name: 'chat' }).waitFor();
@@ -195,7 +195,7 @@ test('whoever is signed out elsewhere is told on the page and shown the way in',
   await page.context().close();
 });
 
-test('English is one click away and stays; so do the colours', async () => {
+test('the choice of language and colours is one click and is kept', async () => {
   const page = await open(ana, '/queues');
   await page.getByRole('button', { name: 'English' }).click();
   await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
@@ -207,7 +207,7 @@ test('English is one click away and stays; so do the colours', async () => {
   await page.context().close();
 });
 
-test('on a dark machine the way out of its own colours is to light ones', async () => {
+test('the colour button offers the opposite of the colours of the system', async () => {
   for (const [colorScheme, way, theme] of [['dark', 'Pasar a claro', 'light'], ['light', 'Pasar a oscuro', 'dark']]) {
     const page = await open(ana, '/', { colorScheme });
     assert.equal(await page.getByRole('button', { name: /^Pasar a/ }).count(), 1);
@@ -216,7 +216,7 @@ test('on a dark machine the way out of its own colours is to light ones', async 
   }
 });
 
-test('the way to the content is the first stop of the keyboard', async () => {
+test('the link to the content is the first stop of the Tab key', async () => {
   const page = await open(ana, '/queues');
   await page.keyboard.press('Tab');
   const skip = page.getByRole('link', { name: 'Ir al contenido' });
@@ -226,7 +226,7 @@ test('the way to the content is the first stop of the keyboard', async () => {
   await page.context().close();
 });
 
-test('without scripts one filters, opens a dialog and does what it says', async () => {
+test('without scripts the filters and the dialogs work', async () => {
   const page = await open(server.admin, '/queues/chat', { javaScriptEnabled: false });
   await page.getByRole('link', { name: /^Agotado/ }).click();
   await page.getByRole('link', { name: 'm-1' }).waitFor();

@@ -1,5 +1,5 @@
-// The negative controls: with a protection taken out of the module, what it protects against happens. A test elsewhere
-// that could not notice this would prove nothing.
+// Negative controls: without one protection in the module, the failure happens that it prevents. This shows that the other
+// tests can fail.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
-/** Tabs of one browser of Ana's, with the module spoilt. */
+/** Opens tabs of Ana's browser with a broken module. */
 async function open(resource, pieces, { tabs = 1, clock = false } = {}) {
   const context = await newContext(browser);
   await sabotage(context, pieces);
@@ -24,7 +24,7 @@ async function open(resource, pieces, { tabs = 1, clock = false } = {}) {
   return views;
 }
 
-test('a page that does not ask whether it is visible beats while hidden', async () => {
+test('a page that ignores its visibility sends heartbeats while hidden', async () => {
   const [tab] = await open('caja:1', [
     ["const hidden = () => document.visibilityState === 'hidden';", 'const hidden = () => false;'],
   ]);
@@ -37,7 +37,7 @@ test('a page that does not ask whether it is visible beats while hidden', async 
   );
 });
 
-test('tabs that do not agree who beats all do', async () => {
+test('tabs without a leader all send heartbeats', async () => {
   const [first, second] = await open(
     'caja:2',
     [
@@ -54,8 +54,8 @@ test('tabs that do not agree who beats all do', async () => {
     );
 });
 
-test('a tab that does not know of the others releases under their feet', async () => {
-  // With its grace, the beat of the tab that stays would still undo it.
+test('a tab that does not know of the other tabs releases their lease', async () => {
+  // Without the grace time, because during it the heartbeat of the other tab would undo the release.
   const spoilt = [
     ['return this.#others.size === 0;', 'return true;'],
     ['const grace = grace_ms ? { grace_ms } : {};', 'const grace = {};'],
@@ -65,7 +65,7 @@ test('a tab that does not know of the others releases under their feet', async (
   assert.equal((await first.hears('lost')).reason, 'released');
 });
 
-test('a page that trusts from when the answer came believes too long', async () => {
+test('a page that counts from the answer overestimates the time of the lease', async () => {
   const context = await newContext(browser);
   await sabotage(context, [
     ["hold(step, lease, sent);\n  step.effects.push({ do: 'lead'", "hold(step, lease, clocksOf(step.now));\n  step.effects.push({ do: 'lead'"],
@@ -82,7 +82,7 @@ test('a page that trusts from when the answer came believes too long', async () 
   assert.ok((await tab.page.evaluate(() => lease.expires_in_ms)) > CALM.ttl_ms - 4_000);
 });
 
-test('a page that does not notice the gap says held after a sleep without having asked', async () => {
+test('a page that ignores late timers reports held after a sleep without an answer', async () => {
   const [tab] = await open('caja:5', [['const late = late_ms > SLEPT_MS;', 'const late = false;']], {
     clock: true,
   });
@@ -91,7 +91,7 @@ test('a page that does not notice the gap says held after a sleep without having
   assert.deepEqual([await tab.state(), await tab.events('unknown')], ['held', []]);
 });
 
-test('a page whose release does not say which claim it is from frees what its reload has claimed', async () => {
+test('a release without its claim number ends the newer claim of a reload', async () => {
   const [tab] = await open('caja:6', [
     ['const left = { fence, claim: number, ...grace, ...state.instance };', 'const left = { fence, ...grace, ...state.instance };'],
   ]);

@@ -1,4 +1,4 @@
-// What `turno demo` prints: links that open two people side by side in one browser, and again after a tab was closed.
+// The links that `turno demo` prints: two people side by side in one browser.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ after(() => Promise.all([browser?.close(), demo?.kill()]));
 
 const linkOf = (name) => said.find((line) => line.startsWith(`  ${name} `)).match(/http\S+/)[0];
 
-test('the two editors of the demo are themselves side by side in one browser, as often as their links are opened', async () => {
+test('the links of the demo sign in two people side by side in one browser, each time they are opened', async () => {
   const context = await newContext(browser);
   const opened = async (name) => {
     const page = await context.newPage();

@@ -1,4 +1,4 @@
-// Writing a task: what is typed into the form of a draft is nobody's to lose.
+// The form of a draft: unsaved text is never lost.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -36,7 +36,7 @@ async function restored(page, sentence) {
   assert.equal(await page.getByLabel('Cantidad, o números de serie').nth(0).inputValue(), '7');
 }
 
-test('leaving a form with unsaved text is asked about, and what was typed stands there again until it is discarded', async () => {
+test('a form with unsaved text asks before it is left, and restores the text until it is discarded', async () => {
   const page = await signedIn(browser, server, ana);
   await page.goto(`${server.url}/tasks/new`);
   const asked = [];
@@ -62,7 +62,7 @@ test('leaving a form with unsaved text is asked about, and what was typed stands
   assert.deepEqual(asked, ['beforeunload'], 'what was discarded is no reason to ask');
 });
 
-test('a session that ended leads back to the form with what was typed; saved, it is kept no longer', async () => {
+test('signing in again after the session ended restores the typed text, and saving deletes the kept copy', async () => {
   const page = await signedIn(browser, server, ana);
   await writing(page);
   await page.context().clearCookies();
@@ -80,7 +80,7 @@ test('a session that ended leads back to the form with what was typed; saved, it
   assert.equal(await title(page).inputValue(), '');
 });
 
-test('a dead server leaves the form where it is and says so; the same text is saved when it is back', async () => {
+test('without a server the form stays and shows an error, and the text is saved when the server returns', async () => {
   const page = await signedIn(browser, server, ana);
   const { body } = await ana.call('POST', '/v1/tasks', { title: 'Vieja', lines: [] });
   await writing(page, `/tasks/${body.id}/edit`);
@@ -100,7 +100,7 @@ test('a dead server leaves the form where it is and says so; the same text is sa
   assert.equal(await page.locator('#kept').isVisible(), false);
 });
 
-test('what was typed onto an older draft does not overwrite what somebody saved meanwhile without a word', async () => {
+test('text for an older version of a draft does not overwrite a newer version without a question', async () => {
   const page = await signedIn(browser, server, ana);
   const { body } = await ana.call('POST', '/v1/tasks', { title: 'Vieja', lines: [] });
   await writing(page, `/tasks/${body.id}/edit`);
@@ -115,14 +115,14 @@ test('what was typed onto an older draft does not overwrite what somebody saved 
   await until('what Eva saved', () => title(page).inputValue(), (found) => found === 'De Eva');
 });
 
-test('whoever writes is told of what others save meanwhile, and that it is no draft any more', async () => {
+test('the form shows while typing that another person saved the draft or published it', async () => {
   const page = await signedIn(browser, server, ana);
   await page.clock.install();
   const { body } = await ana.call('POST', '/v1/tasks', { title: 'Vieja', lines: [{ kind: 'quantity', sku: 'silla', quantity: 1 }] });
   await writing(page, `/tasks/${body.id}/edit`);
   const told = async (sentence) => {
     await until('a look', async () => {
-      // Not so much at once that the page gives up waiting for an answer.
+      // In small steps, so that no request of the page times out.
       await ana.call('GET', '/v1/me');
       await page.clock.runFor(1_000);
       return text(page, sentence).isVisible();
@@ -137,7 +137,7 @@ test('whoever writes is told of what others save meanwhile, and that it is no dr
   await told(/La tarea ya no es un borrador\. Su texto no se puede guardar/);
 });
 
-test('two windows write two new tasks: neither finds the text of the other, and each saves its own', async () => {
+test('two windows with a new task each keep and save their own text', async () => {
   const first = await signedIn(browser, server, ana);
   const second = await first.context().newPage();
   const asked = [];
@@ -153,7 +153,7 @@ test('two windows write two new tasks: neither finds the text of the other, and 
   await second.waitForURL(/\/tasks\/\d+$/);
   await first.reload();
   await restored(first, 'Se recuperó su texto sin guardar.');
-  // A window that is gone leaves its text to the next one that is opened.
+  // The text of a closed window goes to the next window that is opened.
   await first.close({ runBeforeUnload: false });
   await second.goto(`${server.url}/tasks/new`);
   await restored(second, 'Se recuperó su texto sin guardar.');

@@ -1,4 +1,4 @@
-// <turno-lease> in a document, and what the server serves.
+// The element <turno-lease>, and the module and types that the server serves.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
-/** A page of the server's origin with this body, and `token` as Ana's. */
+/** Opens a page on the origin of the server with this body; `token` is Ana's token. */
 async function open(body) {
   const page = await (await newContext(browser)).newPage();
   page.setDefaultTimeout(PATIENCE_MS);
@@ -28,7 +28,7 @@ const load = (page) => page.evaluate(() => import('/turno.js').then(() => {}));
 const state = (page, wanted) => page.locator(`turno-lease[state=${wanted}]`).first().waitFor();
 const held = async (resource) => (await leo.lease(resource)).state;
 
-test('a token that was set before the module was there is used', async () => {
+test('a token that was set before the module was loaded is used', async () => {
   const page = await open('<turno-lease resource="caja:1">x</turno-lease>');
   await page.evaluate(() => (document.querySelector('turno-lease').token = token));
   await load(page);
@@ -36,7 +36,7 @@ test('a token that was set before the module was there is used', async () => {
   assert.equal(await page.evaluate(() => document.querySelector('turno-lease').token === token), true);
 });
 
-test('moving the element within the page keeps the lease, removing it gives it back', async () => {
+test('moving the element within the page keeps the lease, and removing it releases the lease', async () => {
   const page = await open('<main></main><turno-lease resource="caja:2">x</turno-lease>');
   await load(page);
   const fence = await page.evaluate(async () => {
@@ -59,7 +59,7 @@ test('moving the element within the page keeps the lease, removing it gives it b
   assert.equal(await page.evaluate(() => box.lease), null);
 });
 
-test('another resource in the attribute gives back the first', async () => {
+test('changing the attribute `resource` releases the first lease', async () => {
   const page = await open('<turno-lease resource="caja:3">x</turno-lease>');
   await page.evaluate(() => (document.querySelector('turno-lease').token = token));
   await load(page);
@@ -76,7 +76,7 @@ test('another resource in the attribute gives back the first', async () => {
   assert.equal(await held('caja:4'), 'locked');
 });
 
-test('buttons, texts and what is shown follow the state, each for the element around it', async () => {
+test('buttons, texts and visibility follow the state of the element around them', async () => {
   const inside = (name) => `
     <button data-turno-action="claim" data-turno-show="free">Procesar ${name}</button>
     <button data-turno-action="release" data-turno-enable="held">Soltar ${name}</button>
@@ -105,7 +105,7 @@ test('buttons, texts and what is shown follow the state, each for the element ar
   assert.deepEqual([await held('caja:5'), await held('caja:6')], ['free', 'locked']);
 });
 
-test('many elements of one page share one stream, and each knows its own lease', async () => {
+test('many elements of one page share one stream, and each shows its own lease', async () => {
   const boxes = Array.from({ length: 12 }, (_, i) => `<turno-lease resource="fila:${i}">x</turno-lease>`);
   const page = await open(boxes.join(''));
   const streams = [];
@@ -120,7 +120,7 @@ test('many elements of one page share one stream, and each knows its own lease',
   assert.equal(streams.length, 1);
 });
 
-test('what a button could not do is told as an event', async () => {
+test('a failed action dispatches the event `error`', async () => {
   const page = await open(
     '<turno-lease resource="caja:7"><button data-turno-action="claim">Procesar</button></turno-lease>',
   );
@@ -136,7 +136,7 @@ test('what a button could not do is told as an event', async () => {
   await page.waitForFunction(() => globalThis.code === 'lease_held');
 });
 
-test('what a button could not do is said in the element, in the language of the page, until something else is tried', async () => {
+test('a failed action shows its error in the element, in the language of the page, until the next action', async () => {
   const inside = '<button data-turno-action="claim">x</button>';
   for (const [lang, silent, refused] of [
     ['es', 'El servidor no contestó. Pruebe de nuevo.', /(tiene|por) Leo/],
@@ -156,12 +156,12 @@ test('what a button could not do is said in the element, in the language of the 
     await state(page, 'other');
     await alert.waitFor({ state: 'detached' });
     await page.getByRole('button').click();
-    // The language is the page's, and not the browser's.
+    // The language of the page counts, not that of the browser.
     await alert.getByText(refused).waitFor();
   }
 });
 
-test('a page says in a place of its own what a button could not do', async () => {
+test('the error of a failed action goes to the node that the page has for it', async () => {
   const page = await open(
     '<turno-lease resource="caja:own"><p role="status">No: <b data-turno-text="error"></b></p><button data-turno-action="claim">x</button></turno-lease>',
   );
@@ -174,7 +174,7 @@ test('a page says in a place of its own what a button could not do', async () =>
   assert.equal(await page.getByRole('alert').count(), 0);
 });
 
-test('whoever presses a button that goes away with the state stays in the element', async () => {
+test('the focus stays in the element when the pressed button is hidden', async () => {
   const page = await open(`
     <turno-lease resource="caja:focus">
       <button data-turno-action="claim" data-turno-show="free">Procesar</button>
@@ -202,7 +202,7 @@ test('whoever presses a button that goes away with the state stays in the elemen
   assert.equal(await page.locator('turno-lease[tabindex]').count(), 0, 'it is no stop of its own');
 });
 
-test('the server serves the module and its types to every origin, as they are in the repository', async () => {
+test('the server serves the module and its types of the repository to every origin', async () => {
   for (const [name, kind] of [
     ['turno.js', 'text/javascript'],
     ['turno.d.ts', 'text/plain'],
@@ -215,13 +215,13 @@ test('the server serves the module and its types to every origin, as they are in
   }
 });
 
-test('the module needs nothing but itself', () => {
+test('the module imports nothing', () => {
   const text = readFileSync(join(ROOT, 'web', 'turno.js'), 'utf8');
   assert.doesNotMatch(text, /^\s*import\b(?!\.meta)/m);
   assert.doesNotMatch(text, /\bimport\(/);
 });
 
-test('everything that the module exports is declared, and nothing else is', async () => {
+test('turno.d.ts declares exactly the exports and members of the module', async () => {
   const module = await import('../turno.js');
   const types = readFileSync(join(ROOT, 'web', 'turno.d.ts'), 'utf8');
   const declared = [...types.matchAll(/^export (?:class|function|const) (\w+)/gm)].map(([, name]) => name);
@@ -240,7 +240,7 @@ test('everything that the module exports is declared, and nothing else is', asyn
   }
 });
 
-/** What a constructor sets, what a class has, and what it inherits and only says more exactly. */
+/** Returns the properties that a constructor sets, the static members, and the inherited member with a narrower type. */
 function fields(value) {
   const text = Function.prototype.toString.call(value);
   const set = [...text.matchAll(/\bthis\.(\w+) = /g)].map(([, name]) => name);

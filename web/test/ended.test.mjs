@@ -1,4 +1,4 @@
-// A session that somebody else ends: the open page says so, sends nobody anywhere, and what was typed stays to be copied.
+// A session that another person ends: the open page shows it and stays, and typed text can be copied.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ office();
 const notice = (page) => page.getByRole('alert').filter({ hasText: 'Esta página ya no se actualiza' });
 const disable = (id) => server.admin.call('PATCH', `/v1/users/${id}`, { disabled: true });
 
-test('somebody who is disabled while typing is told, keeps the text in sight, and learns why at the way in', async () => {
+test('a person who is disabled while typing sees a notice, keeps the text, and sees the reason at sign-in', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await unsavable(page);
@@ -28,7 +28,7 @@ test('somebody who is disabled while typing is told, keeps the text in sight, an
   assert.equal(new URL(page.url()).pathname, `/tasks/${id}`);
   await screenshots(page, 'process-ended');
   await assertAccessible(page);
-  // Nobody holds anybody back: the text is in the browser.
+  // The page does not ask before leaving, because the text is kept in the browser.
   await notice(page).getByRole('link', { name: 'Iniciar sesión de nuevo' }).click();
   await page.waitForURL(/\/sign-in\?next=/);
   const enter = async (password) => {
@@ -46,7 +46,7 @@ test('somebody who is disabled while typing is told, keeps the text in sight, an
   await until('what was typed', () => quantity(page).inputValue(), (value) => value === '77');
 });
 
-test('a list whose session is ended says so and stays; a page of somebody else goes on', async () => {
+test('a list whose session ended shows a notice and stays, and pages of other people continue', async () => {
   const rosa = await server.person('rosa', 'editor', 'Rosa');
   const [his, hers] = [await signedIn(browser, server, leo), await signedIn(browser, server, rosa)];
   for (const page of [his, hers]) {

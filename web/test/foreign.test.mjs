@@ -1,4 +1,4 @@
-// A page that is not ours, on another origin: the example of docs/guides/browser.md, and what tokens do.
+// A page of another application on another origin: the example of docs/guides/browser.md, and tokens.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ before(async () => {
     invoice: { ttl_ms: 12_000, heartbeat_interval_ms: 200, idle_guard_ms: 10_000, offer_ms: 60_000 },
   };
   [server, browser] = await Promise.all([Server.start({ leases, cors: [application.url] }), openBrowser()]);
-  // As in the guide: the backend may make sessions, and pass on no more than the use of leases.
+  // As in the guide: the backend may mint sessions that can use leases and nothing else.
   await server.command('user', 'add', 'shop', '--role', 'admin', '--name', 'The shop');
   const token = await server.command(
     'token',
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop(), application?.stop(), other?.stop()]));
 
-/** The application's page, for one of its users, whom Turno has never heard of. */
+/** Opens the page of the application for one of its users, who has no account in Turno. */
 async function open(user) {
   const context = await newContext(browser);
   await context.addCookies([{ name: 'user', value: user, url: application.url }]);
@@ -47,10 +47,10 @@ async function open(user) {
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 const shows = (page, text) => page.getByText(text).filter({ visible: true }).first().waitFor();
-/** Not to be taken for "La tienes tú, en otra pestaña", which an earlier page of the same person leads to. */
+/** Exact, because "La tienes tú, en otra pestaña" is the text of the state `elsewhere`. */
 const holds = (page) => page.getByText('La tienes tú', { exact: true }).filter({ visible: true }).first().waitFor();
 
-test('two users of a page that is not ours take turns with nothing but its buttons', async () => {
+test('two users of another application take turns with the buttons of its page', async () => {
   const [marta, luis] = [await open('marta'), await open('luis')];
   await shows(luis, 'Libre');
   assert.equal(await marta.getByLabel('Total').isDisabled(), true);
@@ -75,7 +75,7 @@ test('two users of a page that is not ours take turns with nothing but its butto
   await marta.context().close();
 });
 
-test('the page says that the lock is lost, keeps what was typed, and its backend refuses the old fence', async () => {
+test('a lost lock is shown, the typed text stays, and the backend refuses the old fence', async () => {
   const marta = await open('marta');
   await button(marta, 'Procesar').click();
   await marta.getByLabel('Total').fill('999');
@@ -100,12 +100,12 @@ test('the page says that the lock is lost, keeps what was typed, and its backend
   await server.admin.call('POST', '/v1/leases/invoice:7/force-release', { reason: 'listo' });
   await button(marta, 'Reintentar claim').click();
   await holds(marta);
-  // The control: under the new fence the same write is taken.
+  // The control: the same write with the new fence is accepted.
   assert.equal(await write(await marta.evaluate(() => document.querySelector('turno-lease').fence)), 200);
   await marta.context().close();
 });
 
-test('an idle user of that page is asked, and one click keeps it', async () => {
+test('an idle user sees the warning, and one click keeps the lock', async () => {
   const marta = await open('marta');
   await button(marta, 'Procesar').click();
   await shows(marta, '¿Sigues ahí?');
@@ -115,25 +115,25 @@ test('an idle user of that page is asked, and one click keeps it', async () => {
   await marta.context().close();
 });
 
-test('leaving a page of another origin releases, too', async () => {
+test('leaving a page of another origin releases the lease', async () => {
   const marta = await open('marta');
   await button(marta, 'Procesar').click();
   await holds(marta);
   await marta.goto('about:blank');
   await until('free', async () => (await server.admin.lease('invoice:7')).state === 'free');
-  // It is free as soon as the grace is over; the server writes that down a moment later.
+  // The lease is free when the grace time is over; the history has the entry a moment later.
   await until('released', async () => (await server.admin.history('invoice:7'))[0].cause === 'released');
   await marta.context().close();
 });
 
-test('a page of an origin that is not listed gets nothing', async () => {
+test('a page of an origin that is not configured cannot claim', async () => {
   const page = await openPage(await newContext(browser), server, server.admin, 'caja:1', { url: other.url });
   const failed = await page.page.evaluate(() => lease.claim().catch((error) => error.name));
   assert.equal(failed, 'TypeError', 'the browser does not let the page read an answer');
   assert.equal((await server.admin.lease('caja:1')).state, 'free');
 });
 
-test('a session that has died is replaced by a new one, and the lease is kept', async () => {
+test('an expired session is replaced, and the lease is kept', async () => {
   const view = await openPage(await newContext(browser), server, null, 'caja:2', { url: application.url });
   const minted = [];
   await view.page.exposeFunction('mint', async () => {
@@ -160,7 +160,7 @@ test('a session that has died is replaced by a new one, and the lease is kept', 
   assert.deepEqual([await view.fence(), await view.events('lost'), minted.length], [fence, [], 2]);
 });
 
-test('a session is replaced before it ends', async () => {
+test('a session is replaced before it expires', async () => {
   const view = await openPage(await newContext(browser), server, null, 'caja:3', { url: application.url, clock: true });
   let minted = 0;
   await view.page.exposeFunction('mint', async () => {
@@ -178,7 +178,7 @@ test('a session is replaced before it ends', async () => {
   assert.equal(minted, 2);
 });
 
-test('a session for some resources only is of no use for others', async () => {
+test('a session for some resources cannot claim others', async () => {
   const body = {
     user: { id: 'marta', name: 'Marta' },
     permissions: ['leases.use'],
@@ -191,7 +191,7 @@ test('a session for some resources only is of no use for others', async () => {
   assert.notEqual(await view.state(), 'held');
 });
 
-test("the console's cookie serves pages of the server itself", async () => {
+test("pages of the server itself use the cookie of the console", async () => {
   const context = await newContext(browser);
   await server.password('eva', 'correcto caballo pila grapa');
   const door = await context.newPage();
@@ -211,7 +211,7 @@ test("the console's cookie serves pages of the server itself", async () => {
   assert.equal((await server.admin.lease('caja:5')).holder.id, 'eva');
 });
 
-test('what the guide shows of the example is what runs here', () => {
+test('the code in the guide equals the tested example', () => {
   const bare = (text) =>
     text
       .split('\n')

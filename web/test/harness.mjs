@@ -1,7 +1,7 @@
-// What every browser test needs: a real `turno serve` on SQLite with people in it, and a real Chromium.
+// The parts that every browser test needs: a real `turno serve` on SQLite with users, and a real Chromium.
 //
-// TURNO_BIN names the program, CHROMIUM the browser; `cargo xtask test --only browser` sets both. Waiting is always for
-// something (an event, an answer, an element), with a time limit; nothing here sleeps.
+// TURNO_BIN names the program and CHROMIUM the browser; `cargo xtask test --only browser` sets both. Tests wait for an
+// event, an answer or an element, with a time limit, and never sleep.
 
 import { spawn, execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { chromium } from 'playwright-core';
 
 const run = promisify(execFile);
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-/** For anything that should take a moment on an idle machine and may take a while on a busy one. */
+/** The time limit for everything that takes a moment on an idle machine and longer on a busy one. */
 export const PATIENCE_MS = 20_000;
-/** Long enough that nothing expires while a test does other things, and beats often enough to be seen. */
+/** A long ttl, so that no lease expires during a test, and a short interval, so that heartbeats can be observed. */
 export const CALM = { ttl_ms: 60_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 200, offer_ms: 5_000 };
 
 export function program() {
@@ -39,21 +39,24 @@ function browserPath() {
         accessSync(join(folder, name), constants.X_OK);
         return join(folder, name);
       } catch {
-        // The next one, then.
+        // Try the next one.
       }
     }
   }
   throw new Error('no chromium, chromium-browser or google-chrome on the search path; name one in CHROMIUM');
 }
 
-/** A browser; its contexts are as separate as two people's machines. */
+/** Starts a browser. Its contexts are separate, like the machines of two people. */
 export function openBrowser() {
-  // Chromium refuses its sandbox to root, which is who containers run as.
+  // Chromium refuses to run its sandbox as root, which containers use.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return chromium.launch({ executablePath: browserPath(), headless: true, args: [...args, '--disable-dev-shm-usage'] });
 }
 
-/** What the browser loads is what the program serves; with TURNO_SOURCE=1 it is the file, without a build. */
+/**
+ * Opens a browser context. With TURNO_SOURCE=1 it loads the scripts from the source tree instead of the program, so that no
+ * build is needed. Tests of other origins need the program, because intercepted requests bypass its CORS checks.
+ */
 export async function newContext(browser, options = {}) {
   const context = await browser.newContext({ locale: 'es-ES', ...options });
   if (process.env.TURNO_SOURCE) {
@@ -68,7 +71,7 @@ export async function newContext(browser, options = {}) {
   return context;
 }
 
-/** A file of the console as it is on the disk; what is not ours comes from the program. */
+/** Serves a file of the console from the source tree; vendored files come from the program. */
 function sourced(route) {
   const [, name, kind] = /\/([a-z]+)(?:\.[0-9a-f]{12})?\.(js|css)$/.exec(new URL(route.request().url()).pathname);
   const path = join(ROOT, 'web', 'console', `${name}.${kind}`);
@@ -87,13 +90,13 @@ export class Server {
       return `[leases.${prefix}]\n${values.join('')}`;
     });
     writeFileSync(server.config, `cors_origins = ${JSON.stringify(cors)}\n${policies.join('')}`);
-    // Before it starts, or it would tell the terminal how to become the first administrator.
+    // Created before the start, because without an administrator the server prints an invitation.
     server.admin = await server.person('eva', 'admin', 'Eva');
     await server.up('127.0.0.1:0');
     return server;
   }
 
-  /** Starts it where it was before, or at a free port. */
+  /** Starts the program at its previous address, or at a free port. */
   async up(listen = new URL(this.url).host) {
     const env = { ...process.env, TURNO_LOG_LEVEL: process.env.TURNO_LOG_LEVEL ?? 'warn' };
     const args = ['serve', '--database', this.database, '--config', this.config, '--listen', listen];
@@ -112,7 +115,7 @@ export class Server {
     );
   }
 
-  /** Stops it as a plug that is pulled, or gently. */
+  /** Stops the program: by default at once, as in a power cut. */
   async down(signal = 'SIGKILL') {
     this.child.kill(signal);
     await within('the end of turno', this.ended);
@@ -128,14 +131,14 @@ export class Server {
     return stdout.trim();
   }
 
-  /** Lets somebody sign in with a password. */
+  /** Sets the password of a user. */
   async password(id, password) {
     const running = run(program(), ['user', 'password', id, '--password-stdin', '--database', this.database]);
     running.child.stdin.end(`${password}\n`);
     await running;
   }
 
-  /** Somebody, with a token. */
+  /** Adds a user with a token. */
   async person(id, role = 'editor', name = id) {
     await this.command('user', 'add', id, '--role', role, '--name', name);
     const token = await this.command('token', 'create', '--user', id);
@@ -143,7 +146,7 @@ export class Server {
   }
 }
 
-/** Somebody who calls the API beside the browser. */
+/** A user who calls the API without a browser. */
 export class Person {
   constructor(server, id, token) {
     Object.assign(this, { server, id, token });
@@ -171,7 +174,7 @@ export class Person {
 
 const KINDS = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css' };
 
-/** Another application's web server: files of a folder, and routes of its own (`(request) => answer`). */
+/** Starts the web server of another application: files of a folder, and routes (`(request) => answer`). */
 export async function site({ folder = null, routes = {} } = {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, 'http://site');
@@ -198,7 +201,7 @@ export async function site({ folder = null, routes = {} } = {}) {
   };
 }
 
-/** Fails if it takes longer than it should. */
+/** Waits for a promise and fails after a time limit. */
 export async function within(what, promise, ms = PATIENCE_MS) {
   let timer;
   const late = new Promise((_, reject) => {
@@ -211,7 +214,7 @@ export async function within(what, promise, ms = PATIENCE_MS) {
   }
 }
 
-/** From here on time passes for the page only where a test says so; a second is left for saying it, or more if it has to be. */
+/** Stops the clock of the page, so that only the test moves it. Needs a moment ahead, which grows if the machine is slow. */
 export async function stopClock(page) {
   for (let spare = 1_000; ; spare *= 2) {
     try {
@@ -222,7 +225,7 @@ export async function stopClock(page) {
   }
 }
 
-/** What a page has asked from now on and nobody has answered, but for the live stream, which never ends. */
+/** Returns the set of requests of a page without an answer, except the live stream, which never ends. */
 export function unansweredOf(page) {
   const unanswered = new Set();
   page.on('request', (request) => request.url().includes('/v1/events') || unanswered.add(request));
@@ -230,7 +233,7 @@ export function unansweredOf(page) {
   return unanswered;
 }
 
-/** Asks again and again until the answer pleases, for what has no event to wait for. */
+/** Repeats a question until the answer fits, for conditions without an event. */
 export async function until(what, ask, pleases = Boolean) {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// Where the tests of tasks begin: a server, a browser, the people who work there, and what they see and press.
+// The setup of the tests of tasks: a server, a browser, users, and what users see and press.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before } from 'node:test';
@@ -6,13 +6,13 @@ import { CALM, Server, openBrowser } from './harness.mjs';
 import { assertAccessible, overflowsSideways, screenshots } from './a11y.mjs';
 import { signedIn } from './console.mjs';
 
-/** It must not end while a page lets time pass that does not pass for the server. */
+/** A ttl for tests that move the clock of the page: the lock must not expire before them. */
 export const SLOW = { ...CALM, ttl_ms: 180_000, max_ttl_ms: 180_000 };
 
-/** Ana and Leo edit, Vera looks. Every file of tests is a process of its own, and has these for itself. */
+/** Ana and Leo are editors, Vera is a viewer. Each test file is a process and has its own. */
 export let server, browser, ana, leo, vera;
 
-/** Opens before the tests of a file, with this policy for the locks of tasks, and closes after them. */
+/** Starts everything before the tests of a file, with this policy for the locks of tasks, and stops it after them. */
 export function office(task = CALM) {
   before(async () => {
     [server, browser] = await Promise.all([Server.start({ leases: { task } }), openBrowser()]);
@@ -20,22 +20,22 @@ export function office(task = CALM) {
     leo = await server.person('leo', 'editor', 'Leo');
     vera = await server.person('vera', 'viewer', 'Vera');
   });
-  // A page that is left open goes on beating, and every one of them makes the next test slower.
+  // Closes all pages, because open pages send heartbeats and slow the next test down.
   afterEach(() => {
-    // A test may have let it hang.
+    // A test may have stopped the process of the server.
     server.child.kill('SIGCONT');
     return Promise.all(browser.contexts().map((context) => context.close()));
   });
   after(() => Promise.all([browser?.close(), server?.stop()]));
 }
 
-/** What is seen: not what is only read aloud, nor what waits to be shown. */
+/** Returns the visible text, without hidden text and announcements for screen readers. */
 export const text = (page, what, options) =>
   page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
 export const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
 
-/** The page of a task in a browser of their own; `clock` makes its time a puppet, `prepare` comes before the page. */
+/** Opens the page of a task in a new context. With `clock` the test controls its time; `prepare` runs before the page. */
 export async function opened(person, id, { clock = false, prepare = async () => {}, ...options } = {}) {
   const page = await signedIn(browser, server, person, options);
   if (clock) await page.clock.install();
@@ -44,7 +44,7 @@ export async function opened(person, id, { clock = false, prepare = async () => 
   return page;
 }
 
-/** The same, and they process it. */
+/** Opens the page of a task and claims the task. */
 export async function processing(person, id, options) {
   const page = await opened(person, id, options);
   await button(page, 'Procesar').click();
@@ -52,7 +52,7 @@ export async function processing(person, id, options) {
   return page;
 }
 
-/** Leaves pictures, and has nothing against it: not for a screen reader, and not on a phone. */
+/** Takes pictures and fails if the page is not accessible or does not fit a phone. */
 export async function seen(page, name, looks) {
   await screenshots(page, name, looks);
   await assertAccessible(page);

@@ -1,4 +1,4 @@
-// A page with one lease, and what tests want to know about it.
+// A page with one lease, and what tests ask it.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -7,12 +7,12 @@ import { PATIENCE_MS, ROOT, unansweredOf, until } from './harness.mjs';
 
 const EMPTY = '<!doctype html><html lang="es"><title>page</title><p>a page</p></html>';
 
-/** Opens a tab with the module loaded and a lease object in it; `clock` makes its time a puppet. */
+/** Opens a tab with the module and a lease object. With `clock` the test controls its time. */
 export async function openPage(context, server, person, resource, { clock = false, options = {}, url = null } = {}) {
   const page = await context.newPage();
   if (clock) await page.clock.install();
   const view = new View(page, server, resource);
-  // Not for pages of other origins: what intercepts requests answers the browser's CORS questions itself.
+  // Not for pages of other origins, because intercepted requests bypass the CORS checks of the server.
   if (!url)
     await page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
   page.on('request', (request) => view.requests.push(request));
@@ -21,7 +21,7 @@ export async function openPage(context, server, person, resource, { clock = fals
   return view;
 }
 
-/** Lets the browser load the module with something else in place of a piece of it, for tests that must fail. */
+/** Replaces pieces of the module with broken ones, for negative controls. */
 export async function sabotage(context, pieces) {
   let body = readFileSync(join(ROOT, 'web', 'turno.js'), 'utf8');
   for (const [right, wrong] of pieces) {
@@ -37,7 +37,7 @@ export class View {
     Object.assign(this, { page, server, resource, requests: [], unanswered: unansweredOf(page) });
   }
 
-  /** Loads the module and makes the lease; every event is noted. */
+  /** Loads the module and creates the lease; records every event. */
   async load(person, options = {}) {
     const { server, resource } = this;
     await this.page.evaluate(
@@ -86,19 +86,19 @@ export class View {
     return this.page.evaluate(() => lease.fence);
   }
 
-  /** All that has happened, or all events of one name. */
+  /** Returns all events, or those of one name. */
   events(name = null) {
     return this.page.evaluate((name) => events.filter((event) => !name || event.name === name), name);
   }
 
-  /** What has happened, in a line. */
+  /** Returns the events as one line. */
   async story() {
     return (await this.events())
       .map((event) => (event.name === 'state' ? event.state : event.name.toUpperCase()))
       .join(' ');
   }
 
-  /** Waits for the state. In the page's own frames, not by its clock, which may stand still. */
+  /** Waits for the state. Polls in animation frames, because the clock of the page may be stopped. */
   async becomes(state) {
     try {
       await this.page.waitForFunction((state) => lease.state === state, state, { timeout: PATIENCE_MS });
@@ -107,7 +107,7 @@ export class View {
     }
   }
 
-  /** Waits for the n-th event of a name, and tells it. */
+  /** Waits for the n-th event of a name and returns it. */
   async hears(name, count = 1) {
     const heard = ({ name, count }) => events.filter((event) => event.name === name).length >= count;
     try {
@@ -118,12 +118,12 @@ export class View {
     return (await this.events(name))[count - 1];
   }
 
-  /** The beats that this tab has sent. */
+  /** Returns the heartbeats that this tab has sent. */
   beats() {
     return this.requests.filter((request) => request.url().endsWith('/heartbeat'));
   }
 
-  /** Lets the page's clock run, in steps; the real server answers everything in between, or the page would give up waiting. */
+  /** Moves the clock of the page in steps and waits for the answers between them. Otherwise requests would time out. */
   async passes(ms, step = 5_000) {
     for (let left = ms; left > 0; left -= step) {
       await this.page.clock.runFor(Math.min(step, left));
@@ -132,17 +132,17 @@ export class View {
     }
   }
 
-  /** From now on nobody is told how the lease is who only looks, as a poll or the live stream may ask for at any moment. */
+  /** Blocks reads of the lease, because a poll or the live stream can cause one at any moment. */
   blind() {
     return this.page.route(`**/v1/leases/${encodeURIComponent(this.resource)}`, () => {});
   }
 
-  /** A real key press, which counts as activity. */
+  /** Presses a real key, which counts as activity. */
   press() {
     return this.page.keyboard.press('Shift');
   }
 
-  /** Headless pages are always visible, so the page is told otherwise, as the browser would tell it. */
+  /** Shows or hides the page. Headless pages are always visible, so this imitates the event of the browser. */
   async show(visible) {
     await this.page.evaluate(
       (state) => {

@@ -7,7 +7,7 @@ import { openPage } from './page.mjs';
 
 let server, browser, ana, leo, vera;
 before(async () => {
-  // An offer lasts for as long as a busy machine may take to answer it, except where it is to pass.
+  // Long offers, so that a busy machine can take them; `brief` is for the test in which the offer ends.
   const leases = { default: { ...CALM, offer_ms: 60_000 }, brief: CALM };
   [server, browser] = await Promise.all([Server.start({ leases }), openBrowser()]);
   ana = await server.person('ana', 'editor', 'Ana');
@@ -16,12 +16,12 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
-/** A tab in a browser of their own. */
+/** Opens a tab in a new context. */
 async function open(person, resource, options = {}) {
   return openPage(await newContext(browser), server, person, resource, options);
 }
 
-test('of two people in two browsers one holds it, and the other sees who', async () => {
+test('of two people in two browsers one holds the lease, and the other sees the holder', async () => {
   const [hers, his] = [await open(ana, 'caja:1'), await open(leo, 'caja:1')];
   await hers.becomes('free');
   const lease = await hers.claim();
@@ -37,13 +37,13 @@ test('of two people in two browsers one holds it, and the other sees who', async
   await hers.release();
   await hers.becomes('free');
   await his.becomes('free');
-  // The control: free, it is granted to the very page that was refused, under a fence of its own.
+  // The control: after the release, the page that was refused gets the lease with a new fence.
   const next = await his.claim();
   await hers.becomes('other');
   assert.ok(next.fence > lease.fence);
 });
 
-test('an admin who takes over makes the page lose it at once, with who and why', async () => {
+test('a force-claim by an admin makes the page lose the lease at once, with name and reason', async () => {
   const hers = await open(ana, 'caja:2');
   await hers.claim();
   await hers.becomes('held');
@@ -57,13 +57,13 @@ test('an admin who takes over makes the page lose it at once, with who and why',
   );
   assert.match(lost.message, /Ana está de vacaciones/);
   assert.deepEqual([await hers.state(), await hers.fence(), lost.lease.holder.id], ['lost', null, 'eva']);
-  // No beat may follow, or the one that took it would be kept company for ever.
+  // The page that lost the lease sends no further heartbeat.
   const beats = hers.beats().length;
   await hers.page.evaluate(() => lease.refresh());
   assert.equal(hers.beats().length, beats);
 });
 
-test('what an admin releases is lost, too, and can be claimed again under a new fence', async () => {
+test('after a force-release by an admin the page can claim again with a new fence', async () => {
   const hers = await open(ana, 'caja:3');
   const before = await hers.claim();
   await server.admin.call('POST', '/v1/leases/caja:3/force-release', { reason: 'quedó abierta' });
@@ -73,7 +73,7 @@ test('what an admin releases is lost, too, and can be claimed again under a new 
   assert.ok(after.fence > before.fence);
 });
 
-test('after a loss a refused claim shows who has it now, and a place in line leads back to it', async () => {
+test('after a loss a refused claim shows the holder, and a place in line leads to an offer', async () => {
   const hers = await open(ana, 'caja:10');
   await hers.claim();
   await server.admin.call('POST', '/v1/leases/caja:10/force-claim', { reason: 'revisión' });
@@ -87,19 +87,19 @@ test('after a loss a refused claim shows who has it now, and a place in line lea
   await hers.becomes('held');
 });
 
-test('whoever misses their turn does not stand in line any more', async () => {
+test('a missed offer ends the place in line', async () => {
   const his = await open(leo, 'brief:11');
   await ana.claim('brief:11');
   await his.page.evaluate(() => lease.takeTurn());
   await server.admin.call('POST', '/v1/leases/brief:11/force-release', { reason: 'prueba' });
   await his.hears('offered');
-  // Nobody is there to take it. Afterwards it is free for anybody.
+  // The offer is not taken, so the lease becomes free.
   await until('the end of the offer', () => his.events('turn').then((turns) => turns.some(({ missed }) => missed)));
   assert.equal((await ana.claim('brief:11')).status, 200);
   assert.equal((await ana.lease('brief:11')).waiting, 0);
 });
 
-test('a page forces by itself only for those who may', async () => {
+test('only a page of an admin can force a release or a claim', async () => {
   const [hers, evas] = [await open(ana, 'caja:4'), await open(server.admin, 'caja:4')];
   await hers.claim();
   const code = await hers.page.evaluate(() => lease.forceRelease('porque sí').catch((error) => error.code));
@@ -111,7 +111,7 @@ test('a page forces by itself only for those who may', async () => {
   await evas.becomes('lost');
 });
 
-test('a request to release reaches the holder with who asks and what they say, once', async () => {
+test('a release request reaches the holder once, with the name and the message', async () => {
   const [hers, his] = [await open(ana, 'caja:5'), await open(leo, 'caja:5')];
   await hers.claim();
   await his.becomes('other');
@@ -128,7 +128,7 @@ test('a request to release reaches the holder with who asks and what they say, o
   assert.equal(await hers.state(), 'held');
 });
 
-test('the page of whoever waits in line is offered what is freed, and a third one is not', async () => {
+test('a released lease is offered to the first in line and to nobody else', async () => {
   const [hers, his] = [await open(ana, 'caja:6'), await open(leo, 'caja:6')];
   await hers.claim();
   await his.becomes('other');
@@ -138,7 +138,7 @@ test('the page of whoever waits in line is offered what is freed, and a third on
   const offer = await his.hears('offered');
   assert.equal(offer.lease.offered_to.id, 'leo');
   assert.equal(await his.state(), 'offered');
-  // Neither the one who has just let go nor anybody else gets in between.
+  // Neither the previous holder nor a third person can claim during the offer.
   await hers.becomes('other');
   assert.equal(await hers.page.evaluate(() => lease.claim().catch((error) => error.code)), 'lease_offered');
   await his.claim();
@@ -147,7 +147,7 @@ test('the page of whoever waits in line is offered what is freed, and a third on
   await hers.becomes('other');
 });
 
-test('an offer reaches another page of the same person, and whoever leaves the line is offered nothing', async () => {
+test('an offer reaches every page of the person, and nobody outside the line gets one', async () => {
   const [hers, his, second] = [await open(ana, 'caja:7'), await open(leo, 'caja:7'), await open(leo, 'caja:7')];
   await hers.claim();
   await his.page.evaluate(() => lease.takeTurn());
@@ -157,7 +157,7 @@ test('an offer reaches another page of the same person, and whoever leaves the l
   await Promise.all([his.becomes('free'), second.becomes('free'), hers.becomes('free')]);
 });
 
-test("a viewer's page sees everything and can neither claim nor renew what somebody else holds", async () => {
+test("a page of a viewer sees the lease and can neither claim nor renew it", async () => {
   const [hers, veras] = [await open(ana, 'caja:8'), await open(vera, 'caja:8')];
   const lease = await hers.claim();
   await veras.becomes('other');
@@ -170,7 +170,7 @@ test("a viewer's page sees everything and can neither claim nor renew what someb
     (count) => count >= 3,
   );
   assert.equal(veras.beats().length, 0);
-  // Nor by hand, knowing the fence: neither as a viewer nor as another editor.
+  // A heartbeat with the right fence is refused for a viewer and for another editor.
   for (const [who, status] of [
     [vera, 403],
     [leo, 409],
@@ -181,7 +181,7 @@ test("a viewer's page sees everything and can neither claim nor renew what someb
   }
 });
 
-test('the lease of a task is claimed through the task, which begins it', async () => {
+test('claiming the lease of a task starts the task', async () => {
   const lines = [{ kind: 'quantity', sku: 'tornillo', quantity: 3 }];
   const { body: task } = await ana.call('POST', '/v1/tasks', { title: 'Recepción', status: 'ready', lines });
   const hers = await open(ana, `task:${task.id}`);
@@ -193,11 +193,11 @@ test('the lease of a task is claimed through the task, which begins it', async (
   assert.ok(hers.beats()[0].url().endsWith(`/v1/tasks/${task.id}/heartbeat`));
   const done = await ana.call('POST', `/v1/tasks/${task.id}/finalize`, { fence: begun.lock.fence });
   assert.equal(done.body.status, 'completed');
-  // Finishing gives the lock back on the server; the page hears of it, and does not believe to have it any more.
+  // Finalizing releases the lock on the server, and the page learns of it.
   assert.equal((await hers.hears('lost')).reason, 'released');
 });
 
-test('without a live stream the page looks by itself and its beats tell it the rest', async () => {
+test('without a live stream the page learns of changes by polling and by its heartbeats', async () => {
   const context = await newContext(browser);
   await context.route('**/v1/events*', (route) => route.fulfill({ status: 503, body: '' }));
   const hers = await openPage(context, server, ana, 'caja:9', { clock: true });

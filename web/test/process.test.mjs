@@ -1,5 +1,5 @@
-// Every state of process mode, as people see it. Each leaves a picture under target/screenshots.
-// Names begin with the seed and its acceptance criterion that they show, where there is one.
+// Every state of process mode as people see it, with pictures in target/screenshots. A name begins with the seed and the
+// acceptance criterion that the test shows, if there is one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ const LINES = [
   { kind: 'serialized', sku: 'notebook-14', serials: ['NB-001', 'NB-002'] },
 ];
 
-// Long enough for anything that is done here; only the connection that is cut shall be noticed soon.
+// Long offers and a long ttl, because only the test of the lost connection is about time.
 office({ ...CALM, offer_ms: 60_000 });
 
 const lock = (page) => page.getByRole('region', { name: 'Bloqueo' });
@@ -42,7 +42,7 @@ test('seed_001 ac1 free: "Procesar" takes the lock before anything can be edited
   await pictured(page, 'held');
 });
 
-test('seed_001 ac1 ac2 ac8 somebody else has it: read-only, with who and since when, and what one can do', async () => {
+test('seed_001 ac1 ac2 ac8 locked by another person: read-only, with the holder, the time and the possible actions', async () => {
   const id = await readyTask(ana, LINES);
   await processing(ana, id);
   for (const [person, name] of [[leo, 'other'], [vera, 'other-viewer'], [server.admin, 'other-admin']]) {
@@ -56,7 +56,7 @@ test('seed_001 ac1 ac2 ac8 somebody else has it: read-only, with who and since w
   }
 });
 
-test('seed_001 ac2 the list says who has which task, and stays true without a reload', async () => {
+test('seed_001 ac2 the list shows the holder of each task and updates without a reload', async () => {
   const id = await readyTask(ana, LINES, 'Una tarea en la lista');
   const page = await signedIn(browser, server, vera);
   await page.goto(`${server.url}/tasks`);
@@ -68,7 +68,7 @@ test('seed_001 ac2 the list says who has which task, and stays true without a re
   await row.getByText('Libre').waitFor();
 });
 
-test('seed_001 ac3 while somebody works the lock renews itself, and a tab that nobody sees renews nothing', async () => {
+test('seed_001 ac3 the lock is renewed while the person works, and a hidden tab renews nothing', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   const beats = [];
@@ -83,7 +83,7 @@ test('seed_001 ac3 while somebody works the lock renews itself, and a tab that n
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });
     document.dispatchEvent(new Event('visibilitychange'));
   });
-  // A beat may have been on its way; after two looks that take longer than two intervals there is no other.
+  // A heartbeat may have been under way. After two reads that take longer than two intervals there is no other.
   await until('silence', async () => {
     const before = beats.length;
     await Promise.all([ana.call('GET', '/v1/tasks'), page.waitForFunction((end) => performance.now() > end, (await page.evaluate(() => performance.now())) + 600)]);
@@ -91,7 +91,7 @@ test('seed_001 ac3 while somebody works the lock renews itself, and a tab that n
   }, (more) => more === 0);
 });
 
-test('whoever holds it sees how many wait for it, is told once, and keeps typing', async () => {
+test('the holder sees how many people wait, hears it once, and keeps typing', async () => {
   const id = await readyTask(ana, LINES);
   const hers = await processing(ana, id);
   await quantity(hers).press('End');
@@ -109,7 +109,7 @@ test('whoever holds it sees how many wait for it, is told once, and keeps typing
   await text(hers, /espera.? su turno/).waitFor({ state: 'hidden' });
 });
 
-test('asked for by another: the holder sees who asks and what they say, and can let go', async () => {
+test('a release request shows the holder the name and the message, and the holder can release', async () => {
   const id = await readyTask(ana, LINES);
   const hers = await processing(ana, id);
   const his = await opened(leo, id);
@@ -140,7 +140,7 @@ test('asked for by another: the holder sees who asks and what they say, and can 
   await button(his, 'Procesar').waitFor();
 });
 
-test('the waiting line: a place, an offer, and the others who see to whom', async () => {
+test('the waiting line: a place, an offer, and the name of the next person for the others', async () => {
   const id = await readyTask(ana, LINES);
   const hers = await processing(ana, id);
   const his = await opened(leo, id);
@@ -161,7 +161,7 @@ test('the waiting line: a place, an offer, and the others who see to whom', asyn
   await button(his, 'Liberar tarea').waitFor();
 });
 
-test('seed_000 override, seed_001 ac6 lost to an admin: read-only at once, with the reason, and what was typed stays until it is saved', async () => {
+test('seed_000 override, seed_001 ac6 lost to an admin: read-only at once, with the reason, and typed text stays until it is saved', async () => {
   const id = await readyTask(ana, LINES);
   const [hers, evas] = [await processing(ana, id), await opened(server.admin, id)];
   const savable = await unsavable(hers);
@@ -201,7 +201,7 @@ test('seed_000 override, seed_001 ac6 lost to an admin: read-only at once, with 
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 44);
 });
 
-test('the connection is cut: what is uncertain is shown as uncertain, and comes back by itself', async () => {
+test('a lost connection shows the state as unknown, and the page recovers by itself', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await page.context().setOffline(true);
@@ -218,7 +218,7 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 33);
 });
 
-test('what she saved herself in another window is called her own', async () => {
+test('a conflict with her own save in another window names her as the author', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await unsavable(page);
@@ -230,7 +230,7 @@ test('what she saved herself in another window is called her own', async () => {
   assert.equal(await quantity(page).inputValue(), '21');
 });
 
-test('what one window has sent and arrives late writes nothing over what she saved in the other', async () => {
+test('a late save of one window does not overwrite a newer save of the other window', async () => {
   const id = await readyTask(ana, LINES);
   const [first, second] = [await processing(ana, id), await opened(ana, id)];
   let deliver;
@@ -249,7 +249,7 @@ test('what one window has sent and arrives late writes nothing over what she sav
   assert.equal(await quantity(first).inputValue(), '41', 'and what was typed there is still to be seen');
 });
 
-test('what she saved herself elsewhere, under a newer lock, is called her own, too', async () => {
+test('a conflict with her own save under a newer lock names her as the author', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await unsavable(page);
@@ -261,7 +261,7 @@ test('what she saved herself elsewhere, under a newer lock, is called her own, t
   await text(page, 'Sin guardar. Mientras tanto usted guardó en otra ventana: 22').waitFor();
 });
 
-test('a click on "Finalizar" straight from a field that makes no sense says which line and why, and goes there', async () => {
+test('"Finalizar" with an invalid field names the line and the reason and moves the focus there', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   for (const [wrong, press] of [['', (page) => button(page, 'Finalizar (2 líneas)').click()], ['0', (page) => page.keyboard.press('Control+Enter')]]) {
@@ -278,7 +278,7 @@ test('a click on "Finalizar" straight from a field that makes no sense says whic
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.status, 'processing', 'nothing was finalized');
 });
 
-test('what kept it from being finalized is not said any more once everything is saved', async () => {
+test('the error of a blocked finalize disappears once everything is saved', async () => {
   const page = await processing(ana, await readyTask(ana, LINES));
   const stuck = text(page, 'Todavía no se puede finalizar', { exact: false });
   await quantity(page).fill('0');
@@ -295,7 +295,7 @@ test('what kept it from being finalized is not said any more once everything is 
   await stuck.waitFor({ state: 'hidden' });
 });
 
-test('left while nobody answers: it is left as soon as somebody does, and no other window is made up', async () => {
+test('a release without an answer is sent again, and the page does not report another window meanwhile', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await page.evaluate(() => {
@@ -314,7 +314,7 @@ test('left while nobody answers: it is left as soon as somebody does, and no oth
   await text(page, 'la tarea se deja', { exact: false }).waitFor({ state: 'hidden' });
 });
 
-test('one person in two windows: the second says so, and can go on', async () => {
+test('one person in two windows: the second shows it and can take over', async () => {
   const id = await readyTask(ana, LINES);
   const first = await processing(ana, id);
   const second = await first.context().newPage();
@@ -334,7 +334,7 @@ test('one person in two windows: the second says so, and can go on', async () =>
   assert.equal(await isReadOnly(quantity(second)), false, 'what the first one left is not given back');
 });
 
-test('one person in two browsers: the first learns at once that it went on in the other', async () => {
+test('one person in two browsers: the first learns at once that the second took over', async () => {
   const id = await readyTask(ana, LINES);
   const first = await processing(ana, id);
   const second = await opened(ana, id);
@@ -359,7 +359,7 @@ test('seed_001 ac7 finalized: every line applied, the lock free, and nothing lef
   const { body } = await ana.call('GET', `/v1/tasks/${id}`);
   assert.deepEqual([body.status, body.lock.holder, body.lock.locked_at], ['completed', null, null]);
   await pictured(page, 'finalized');
-  // The oldest that nobody has comes next; those of the tests before are older than this one's.
+  // The next task is the oldest free one, which may be of an earlier test.
   const { items } = (await ana.call('GET', '/v1/tasks?limit=200')).body;
   const free = items.filter(({ status, lock }) => ['ready', 'processing'].includes(status) && !lock.holder);
   const oldest = free.map((one) => one.id).sort((one, other) => one - other)[0];
@@ -370,7 +370,7 @@ test('seed_001 ac7 finalized: every line applied, the lock free, and nothing lef
   await button(page, 'Procesar').waitFor();
 });
 
-test('seed_000 line by line, seed_001 ac7 partially finalized: line by line, what was applied and why the other was not; then mended', async () => {
+test('seed_000 line by line, seed_001 ac7 partially finalized: each line shows whether it was applied or why not, and can be corrected', async () => {
   const wrong = { kind: 'quantity', movement: 'out', sku: 'cable-usb-c', quantity: 5 };
   const id = await readyTask(ana, [LINES[0], wrong]);
   const page = await processing(ana, id);
@@ -398,10 +398,10 @@ test('seed_000 line by line, seed_001 ac7 partially finalized: line by line, wha
   await until('stock moved once', () => ana.call('GET', '/v1/stock/cable-usb-c'), ({ body }) => body.quantity === 4);
 });
 
-test('seed_000 override: who decides before the page has heard anything is asked about whom it came with, too', async () => {
+test('seed_000 override: a decision before the first answer is about the holder that the page shows', async () => {
   const id = await readyTask(ana, LINES);
   const { body: hers } = await ana.call('POST', `/v1/tasks/${id}/claim`, {});
-  // The page itself is read; what it asks about the lock is not answered.
+  // The page is loaded, but its reads of the lease get no answer.
   const evas = await opened(server.admin, id, { prepare: (page) => page.route(/\/v1\/leases\/[^/]+$/, () => {}) });
   await button(evas, 'Forzar liberación').click();
   const dialog = evas.getByRole('dialog', { name: '¿Liberar el bloqueo de Ana?' });
@@ -413,7 +413,7 @@ test('seed_000 override: who decides before the page has heard anything is asked
   assert.equal((await ana.lease(`task:${id}`)).fence, his.fence);
 });
 
-test('seed_000 override: what was decided about one person does not hit the next, and says who has it by then', async () => {
+test('seed_000 override: a decision about one holder is refused for the next holder and names them', async () => {
   const id = await readyTask(ana, LINES);
   const overrides = [['Forzar liberación', 'Liberar'], ['Tomar el lock', 'Tomar']];
   for (const [name, verb] of overrides) {
@@ -425,7 +425,7 @@ test('seed_000 override: what was decided about one person does not hit the next
     await ana.call('POST', `/v1/tasks/${id}/release`, { fence: hers.fence });
     const { body: his } = await leo.call('POST', `/v1/tasks/${id}/claim`, {});
     await text(evas, /Bloqueada por Leo desde/).waitFor();
-    // The page knows it already; what was asked stays what it was.
+    // The page already knows the new holder, but the open dialog is about the previous one.
     await button(dialog, name).click();
     await text(evas, 'No se cambió nada: ahora lo tiene Leo.').waitFor();
     assert.equal((await ana.lease(`task:${id}`)).fence, his.fence);

@@ -1,4 +1,4 @@
-// A server that hangs: connections stay open and nobody answers. Its process is stopped, and the page's clock moved.
+// A server that hangs: connections stay open without answers. The test stops its process and moves the clock of the page.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
 office(SLOW);
 
-test('a server that hangs is said to be silent since when, and until when the lock is good; nothing claims to renew', async () => {
+test('a hanging server is shown as silent, with its start and the expiry of the lock, and no renewal is reported', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id, { clock: true });
   await text(page, 'Bloqueo activo').waitFor();
@@ -33,7 +33,7 @@ test('a server that hangs is said to be silent since when, and until when the lo
   await text(page, 'Guardado', { exact: true }).waitFor();
 });
 
-test('"Procesar" says at once that it is asked, and soon that the server takes long', async () => {
+test('"Procesar" shows at once that the claim was sent, and soon that the server is slow', async () => {
   const page = await opened(ana, await readyTask(ana, LINES), { clock: true });
   await button(page, 'Procesar').waitFor();
   await page.locator('#pulse[data-state="live"]').waitFor();
@@ -55,7 +55,7 @@ test('"Procesar" says at once that it is asked, and soon that the server takes l
   await button(page, 'Liberar tarea').waitFor();
   await page.clock.runFor(1_000);
   await slow.waitFor({ state: 'hidden' });
-  // Nobody answers at all: it can be pressed again.
+  // Without any answer the button can be pressed again.
   await page.clock.resume();
   await button(page, 'Liberar tarea').click();
   await button(page, 'Procesar').waitFor();
@@ -65,7 +65,7 @@ test('"Procesar" says at once that it is asked, and soon that the server takes l
   assert.equal(await button(page, 'Procesar').getAttribute('aria-disabled'), null);
 });
 
-test('pages that only look notice within ten seconds that nobody answers: the list, a task of another, the overview', async () => {
+test('pages without a lock notice a silent server within ten seconds: the list, a locked task, the overview', async () => {
   const id = await readyTask(ana, LINES);
   await ana.call('POST', `/v1/tasks/${id}/claim`, {});
   const page = await signedIn(browser, server, leo);
@@ -75,10 +75,10 @@ test('pages that only look notice within ten seconds that nobody answers: the li
     await page.goto(server.url + path);
     await page.locator('#pulse[data-state="live"]').waitFor();
     await stopClock(page);
-    // What is on its way arrives before any time passes.
+    // Answers under way arrive before the clock moves.
     await until('answers', () => unanswered.size, (count) => count === 0);
     server.child.kill('SIGSTOP');
-    // A word of the live stream that was on its way is an answer, too, and a busy machine reads it late.
+    // A message of the live stream that was under way counts as an answer, and a busy machine reads it late.
     const said = page.locator('#banner').getByText(/desde/);
     for (let passed = 0; passed < 16 && !(await said.isVisible()); passed += 1) await page.clock.runFor(1_000);
     await said.waitFor();
@@ -91,7 +91,7 @@ test('pages that only look notice within ten seconds that nobody answers: the li
   }
 });
 
-test('one question that nobody answered is no lost connection once the page itself is answered', async () => {
+test('one unanswered request is not a lost connection if the page itself is answered', async () => {
   const page = await opened(ana, await readyTask(ana, LINES), { clock: true });
   await button(page, 'Procesar').waitFor();
   await page.locator('#pulse[data-state="live"]').waitFor();
@@ -110,7 +110,7 @@ test('one question that nobody answered is no lost connection once the page itse
   await page.unroute('**/v1/leases/**');
   let answered = false;
   page.on('response', (response) => (answered ||= /\/v1\/leases\//.test(response.url())));
-  // Not so much at once that the page gives up waiting for an answer.
+  // In small steps, so that no request of the page times out.
   await until('an answer', async () => (await page.clock.runFor(1_000), answered));
   await page.locator('#banner').waitFor({ state: 'hidden' });
 });

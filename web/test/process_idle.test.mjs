@@ -1,4 +1,4 @@
-// Process mode where time matters: locks that last seconds, so that nobody has to wait for minutes.
+// Process mode with locks that last seconds, for the tests that wait for their end.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,16 +8,16 @@ import { readyTask, unsavable } from './console.mjs';
 import { ana, button, office, processing, quantity, text } from './office.mjs';
 
 const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
-/** Idle after 3 s, gone 6 s after the last renewal. */
+/** The person is idle after 3 s; the lock expires 6 s after the last renewal. */
 const SHORT = { ttl_ms: 6_000, heartbeat_interval_ms: 200, idle_guard_ms: 3_000 };
 
 office(SHORT);
 
-/** What a screen reader finds: said calmly (status) and urgently (alert). */
+/** Returns the announcements for screen readers: calm (status) and urgent (alert). */
 const spoken = (page) =>
   Promise.all(['status', 'alert'].map((role) => page.locator(`body > .visually-hidden[role="${role}"]`).textContent()));
 
-test('seed_001 ac4 idle: without a sign of life it is lost to inactivity', async () => {
+test('seed_001 ac4 idle: without activity the lock is lost', async () => {
   const page = await processing(ana, await readyTask(ana, LINES));
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   await text(page, /Venció: sin actividad/).waitFor();
@@ -26,7 +26,7 @@ test('seed_001 ac4 idle: without a sign of life it is lost to inactivity', async
   await assertAccessible(page);
 });
 
-test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, also if it is free by then', async () => {
+test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
@@ -36,10 +36,10 @@ test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, 
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), false);
 });
 
-test('cut off for longer than the lock lives: nobody knows, nothing can be edited, then the truth', async () => {
+test('without a connection for longer than the ttl: unknown and read-only, then the real state', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
-  // Not saved before it is cut off.
+  // The text is not saved before the connection is cut.
   const savable = await unsavable(page);
   await quantity(page).fill('77');
   await text(page, /Sin guardar: sin respuesta\. Se reintenta automáticamente/).waitFor();
@@ -60,7 +60,7 @@ test('cut off for longer than the lock lives: nobody knows, nothing can be edite
   assert.match(urgent, /^Lock perdido/);
   assert.equal(await text(page, /Se vuelve a intentar/).count(), 0, 'nothing is promised that nobody does');
   await button(page, 'Reintentar claim').click();
-  // Nobody has touched the line meanwhile: it is saved without another click.
+  // Nobody has changed the line, so the text is saved without another click.
   await text(page, 'Guardado', { exact: true }).waitFor();
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 77);
   const [again, past] = await spoken(page);

@@ -1,4 +1,4 @@
-// What somebody types, and where they stand, while others do something to the same task.
+// Typed text and focus while other people change the same task.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,29 +8,29 @@ import { SLOW, ana, browser, button, leo, office, opened, processing, quantity, 
 
 const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
-// An offer lasts for as long as a busy machine may take to answer it; where it is to pass, it passes by the page's clock.
+// Long offers, so that a busy machine can take them. A test that needs the end of an offer moves the clock of the page.
 office({ ...SLOW, offer_ms: 30_000 });
 
 const focused = (page) => page.evaluate(() => document.activeElement?.dataset?.do ?? document.activeElement?.tagName);
 
-/** Of two who look at it, Leo gets it: `act` is done with his fence. */
+/** Leo claims the task and does `act` with his fence. */
 async function taken(id, act = async () => {}) {
   const { body } = await leo.call('POST', `/v1/tasks/${id}/claim`, {});
   await act(body.fence);
   return body.fence;
 }
 
-/** Lets an offer pass by the page's clock, until this is said. */
+/** Moves the clock of the page past an offer until the page shows this text. */
 function passed(page, said) {
   return until('the end of the offer', async () => {
-    // The server answers in between.
+    // Gives the server time to answer.
     await ana.call('GET', '/v1/me');
     await page.clock.runFor(5_000);
     return said.isVisible();
   });
 }
 
-test('whoever only looks at a task signs out with one press', async () => {
+test('a person who only views a task signs out with one click', async () => {
   const id = await readyTask(ana, LINES);
   const page = await opened(ana, id);
   await button(page, 'Procesar').waitFor();
@@ -38,7 +38,7 @@ test('whoever only looks at a task signs out with one press', async () => {
   await page.waitForURL(/\/sign-in$/);
 });
 
-test('a question that somebody is answering stays with what was typed, though there is nothing left to decide', async () => {
+test('an open dialog stays with its text although the page no longer has it', async () => {
   const id = await readyTask(ana, LINES);
   const page = await opened(ana, id);
   await button(page, 'Anular tarea').click();
@@ -46,18 +46,18 @@ test('a question that somebody is answering stays with what was typed, though th
   await reason.fill('Está duplicada');
   await taken(id);
   await text(page, /Bloqueada por Leo/).waitFor();
-  // The page has been read since, and its answer has no such question any more.
+  // The page was read again, and the new page has no such dialog.
   const read = page.waitForResponse((response) => response.url().endsWith(`/tasks/${id}`));
   await page.evaluate(() => document.dispatchEvent(new CustomEvent('turno:answered')));
   await (await read).finished();
   assert.equal(await reason.inputValue(), 'Está duplicada');
   assert.equal(await reason.evaluate((field) => field === document.activeElement), true);
   await page.keyboard.press('Escape');
-  // Closed, it goes the way of the rest.
+  // After closing, the dialog and its button disappear.
   await button(page, 'Anular tarea').waitFor({ state: 'detached' });
 });
 
-test('what was typed stays to be read when somebody else has finalized or cancelled the task, until it is discarded', async () => {
+test('typed text stays readable after another person finalized or cancelled the task, until it is discarded', async () => {
   for (const verb of ['finalize', 'cancel']) {
     const id = await readyTask(ana, LINES);
     const page = await processing(ana, id);
@@ -80,7 +80,7 @@ test('what was typed stays to be read when somebody else has finalized or cancel
   }
 });
 
-test('nobody who only looks is put on a button, and whose turn it is stands on the way in', async () => {
+test('a person outside the line gets no focus on a button, and the first in line gets it on "Procesar"', async () => {
   const id = await readyTask(ana, LINES);
   const fence = await taken(id);
   const [onlooker, hers] = [await opened(server.admin, id), await opened(ana, id)];
@@ -94,7 +94,7 @@ test('nobody who only looks is put on a button, and whose turn it is stands on t
   assert.equal(await focused(onlooker), 'BODY');
 });
 
-test('a turn that passes while somebody is on another page is told there', async () => {
+test('a missed offer is shown on the other page that is open', async () => {
   const id = await readyTask(ana, LINES, 'La que espera');
   const fence = await taken(id);
   const page = await signedIn(browser, server, ana);
@@ -110,7 +110,7 @@ test('a turn that passes while somebody is on another page is told there', async
   await passed(page, page.locator('#turns').getByText('Su turno pasó.'));
 });
 
-test('a turn that has passed while the task is free says that it can be processed', async () => {
+test('a missed offer of a free task shows that the task can be processed', async () => {
   const id = await readyTask(ana, LINES);
   const fence = await taken(id);
   const page = await opened(ana, id, { clock: true });

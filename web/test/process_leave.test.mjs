@@ -1,4 +1,4 @@
-// Leaving, signing out and going on with the keyboard: nothing typed is left behind, no lock, and no focus.
+// Leaving, signing out and keyboard use: typed text is saved, the lock is released, and the focus stays.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ async function begun(options) {
 
 const stored = async (id) => (await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity;
 
-test('whoever signs out gives the task back first, with what was typed saved', async () => {
+test('signing out saves the typed text and releases the task first', async () => {
   const { id, page } = await begun();
   await quantity(page).fill('31');
   await button(page, 'Salir').click();
@@ -32,15 +32,15 @@ test('whoever signs out gives the task back first, with what was typed saved', a
   assert.equal(await stored(id), 31);
 });
 
-test('after a sign-out nothing that the page still hears leads anywhere else', async () => {
+test('a late answer after the sign-out does not open another page', async () => {
   const { page } = await begun();
-  // A read that is answered after the session has ended, and before the browser was sent on.
+  // A read that is answered after the session ended and before the browser opened the next page.
   let ended;
   let held = false;
   const over = new Promise((resolve) => (ended = resolve));
   const answered = page.waitForResponse((response) => response.status() === 401);
   await page.route(/\/tasks\/\d+$/, (route) => ((held = true), over.then(() => route.continue())));
-  // Another one may be on its way, and two at once are one.
+  // Another read may be under way, and only one runs at a time.
   await until('a read', async () => {
     await page.evaluate(() => document.dispatchEvent(new CustomEvent('turno:answered')));
     return held;
@@ -55,7 +55,7 @@ test('after a sign-out nothing that the page still hears leads anywhere else', a
   await page.waitForURL(/\/sign-in$/);
 });
 
-test('signing out with something that makes no sense is asked about once, and a no keeps the task', async () => {
+test('signing out with an invalid field asks once, and a refusal keeps the task', async () => {
   const { id, page } = await begun();
   const asked = [];
   let answer = 'dismiss';
@@ -75,14 +75,14 @@ test('signing out with something that makes no sense is asked about once, and a 
   await free(id);
 });
 
-test('a task is not left before what was typed is saved, and that it is awaited is said', async () => {
+test('a task is released only after the typed text is saved, and the page shows what it waits for', async () => {
   const { id, page } = await begun({ clock: true });
   const releases = [];
   page.on('request', (request) => request.url().endsWith('/release') && releases.push(request.url()));
   server.child.kill('SIGSTOP');
   await quantity(page).fill('44');
   await button(page, 'Liberar tarea').click();
-  // Long enough for several tries, of which one begins when another ends.
+  // Long enough for several tries, one of which starts when another ends.
   for (let passed = 0; passed < 60; passed += 1) await page.clock.runFor(1_000);
   await text(page, 'La tarea se libera cuando se guarde su texto').waitFor();
   assert.deepEqual(releases, []);
@@ -94,7 +94,7 @@ test('a task is not left before what was typed is saved, and that it is awaited 
   assert.equal(await stored(id), 44);
 });
 
-test('the focus stays after validating, standing in line and putting somebody off; Ctrl+Enter finalizes from there', async () => {
+test('the focus stays after validating, taking a place and declining a request, and Ctrl+Enter finalizes', async () => {
   const { id, page } = await begun();
   const his = await signedIn(browser, server, leo);
   await his.goto(`${server.url}/tasks/${id}`);
@@ -121,7 +121,7 @@ test('the focus stays after validating, standing in line and putting somebody of
   await page.waitForFunction(() => document.activeElement?.id === 'result');
 });
 
-test('a validation without an answer is no unsaved text, and a finalize without one is not certain', async () => {
+test('a validation without an answer leaves no unsaved text, and a finalize without one is shown as uncertain', async () => {
   const { page } = await begun({ clock: true });
   await page.route(/\/validate$/, (route) => route.abort());
   await button(page, 'Validar la línea 1').click();
@@ -134,7 +134,7 @@ test('a validation without an answer is no unsaved text, and a finalize without 
   assert.equal(await text(page, 'Finalizando línea por línea…').count(), 0);
   server.child.kill('SIGCONT');
   await until('the result', async () => {
-    // The server answers in between.
+    // Gives the server time to answer.
     await ana.call('GET', '/v1/me');
     await page.clock.runFor(1_000);
     return page.getByRole('heading', { name: 'Finalizada' }).isVisible();

@@ -1,4 +1,4 @@
-// The warning before a lock is lost to inactivity, by the page's clock: nobody has to be quick to answer it.
+// The idle warning, with the clock of the page, so that a slow machine can answer it in time.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,11 +11,11 @@ const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
 office({ ...SLOW, heartbeat_interval_ms: 10_000, idle_guard_ms: 60_000 });
 
-test('seed_001 ac4 idle: a warning well before, and one key keeps it', async () => {
+test('seed_001 ac4 idle: a warning comes before the loss, and one key press keeps the lock', async () => {
   const page = await processing(ana, await readyTask(ana, LINES), { clock: true });
   await stopClock(page);
   await until('the question', async () => {
-    // The server answers in between.
+    // Gives the server time to answer.
     await ana.call('GET', '/v1/me');
     await page.clock.runFor(5_000);
     return text(page, '¿Sigue ahí?').isVisible();

@@ -1,4 +1,4 @@
-// What a page may not go on saying: of a task that has ended, of a lock that nobody renews, of a holder nobody has heard of.
+// Pages whose knowledge is outdated: an ended task, a lock that is no longer renewed, a holder without news.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -19,7 +19,7 @@ const open = async (person, resource, options) =>
   openPage(await newContext(browser), server, person, resource, options);
 
 for (const [verb, status] of [['finalize', 'completed'], ['cancel', 'cancelled']]) {
-  test(`whoever waits for a task is not offered it but told that it is ${status}`, async () => {
+  test(`a person in line for a task gets no offer but sees that it is ${status}`, async () => {
     const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }]);
     const { body: lock } = await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 120_000 });
     const his = await open(leo, `task:${id}`);
@@ -34,7 +34,7 @@ for (const [verb, status] of [['finalize', 'completed'], ['cancel', 'cancelled']
   });
 }
 
-test('whoever may not any more is uncertain at once, has lost it when the time is up, and sees who has it then', async () => {
+test('a person without rights is unknown at once, has lost the lease at its expiry, and sees the next holder', async () => {
   const hers = await open(ana, 'caja:1');
   await hers.claim();
   await hers.becomes('held');
@@ -45,19 +45,19 @@ test('whoever may not any more is uncertain at once, has lost it when the time i
   assert.match(story, /unknown/, 'before the time is up');
   await hers.becomes('lost');
   assert.equal((await hers.hears('lost')).cause, 'forbidden');
-  // The page lets go a moment before its time is up.
+  // The page ends its grant a moment before the server does.
   await until('free', () => leo.lease('caja:1'), ({ state }) => state === 'free');
-  // For as long as she may need to hear of it.
+  // Longer than her page needs to hear of the claim.
   assert.equal((await leo.call('POST', '/v1/leases/caja:1/claim', { ttl_ms: 120_000 })).status, 200);
   await hers.page.waitForFunction(() => lease.lease.holder?.name === 'Leo');
   assert.equal(await hers.state(), 'lost');
-  // The control: never held again after the first no.
+  // The control: the lease is never held again after the first refusal.
   const after = (await hers.events()).slice((await hers.events()).findIndex(({ name }) => name === 'error'));
   assert.deepEqual(after.filter(({ name, state }) => name === 'held' || state === 'held'), []);
   await server.admin.call('PATCH', '/v1/users/ana', { role: 'editor' });
 });
 
-test('a page that is cut off does not say that somebody holds it past what it knows', async () => {
+test('a page without a connection does not show a holder after the known expiry', async () => {
   const his = await open(leo, 'caja:2');
   await ana.claim('caja:2', { ttl_ms: 8_000 });
   await his.becomes('other');
@@ -68,7 +68,7 @@ test('a page that is cut off does not say that somebody holds it past what it kn
   await his.becomes('free');
 });
 
-test('the list of locks and the page of one say that a lock has expired when it has', async () => {
+test('the list of locks and the page of a lock show its expiry in time', async () => {
   const [list, one] = [await signedIn(browser, server, ana), await signedIn(browser, server, leo)];
   await Promise.all([list, one].map((page) => page.clock.install()));
   await leo.claim('caja:3', { ttl_ms: 12_000 });
@@ -78,7 +78,7 @@ test('the list of locks and the page of one say that a lock has expired when it 
   await one.getByText(/Bloquead. por Leo/).first().waitFor();
   await Promise.all([list, one].map(stopClock));
   await until('free', () => leo.lease('caja:3'), ({ state }) => state === 'free');
-  // Less than the page takes to read itself again for no reason.
+  // Shorter than the interval at which the page is read without a reason.
   await Promise.all([list, one].map((page) => page.clock.runFor(13_000)));
   await Promise.all([
     row.waitFor({ state: 'detached' }),

@@ -1,4 +1,4 @@
-// What a reload must not cost: the lock, what was typed, the place in line. And what is told away from the task's page.
+// A reload keeps the lock, the typed text and the place in line. Also: offers that are shown on other pages.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
 office({ ...CALM, offer_ms: 60_000 });
 
-/** What was typed and not saved: the browser asks before it leaves. */
+/** Accepts the question of the browser about unsaved text. */
 const leaving = (prepare = async () => {}) => ({
   prepare: async (page) => {
     page.on('dialog', (dialog) => dialog.accept());
@@ -20,7 +20,7 @@ const leaving = (prepare = async () => {}) => ({
   },
 });
 
-test('a reload while processing keeps the lock before whoever waits, and what was typed is saved', async () => {
+test('a reload keeps the lock although another person waits, and the typed text is saved', async () => {
   const id = await readyTask(ana, LINES);
   const hers = await processing(ana, id, leaving());
   const his = await opened(leo, id, leaving());
@@ -36,12 +36,12 @@ test('a reload while processing keeps the lock before whoever waits, and what wa
   assert.equal(await text(his, '¡Es su turno!').count(), 0);
 });
 
-test('a reload before the answer to "Procesar" goes on with what was granted; another window that only looks takes nothing', async () => {
+test('a reload before the answer to "Procesar" continues with the grant, and another window takes nothing', async () => {
   const id = await readyTask(ana, LINES);
   const [page, other] = [await opened(ana, id, leaving()), await opened(ana, id, leaving())];
   let granted;
   const heard = new Promise((resolve) => (granted = resolve));
-  // The server hears of it, and the page hears of nothing.
+  // The server gets the claim, and the page gets no answer.
   await page.route(/\/claim$/, async (route) => granted(await route.fetch()), { times: 1 });
   await button(page, 'Procesar').click();
   assert.equal((await heard).status(), 200);
@@ -52,7 +52,7 @@ test('a reload before the answer to "Procesar" goes on with what was granted; an
   assert.equal(await button(page, 'Liberar tarea').isVisible(), true);
 });
 
-test('what is typed is saved when the typing stops, though nobody leaves the field, whose text stays as it was typed', async () => {
+test('text is saved when the person stops typing in the field, and the field keeps it as typed', async () => {
   const id = await readyTask(ana, [{ kind: 'serialized', sku: 'notebook-14', serials: ['NB-1'] }]);
   const page = await processing(ana, id, leaving());
   const field = page.getByLabel('Números de serie de la línea 1, notebook-14');
@@ -66,7 +66,7 @@ test('what is typed is saved when the typing stops, though nobody leaves the fie
   assert.equal(await field.inputValue(), 'NB-1\nNB-2\nNB-3');
 });
 
-test('who pauses in the middle of a number and ends with what was there before ends with that', async () => {
+test('a half-typed number that is being saved is replaced by the final number, even if that was stored before', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id, leaving());
   let answer;
@@ -82,7 +82,7 @@ test('who pauses in the middle of a number and ends with what was there before e
   assert.equal(await quantity(page).inputValue(), '30');
 });
 
-test('a tab that is closed in the middle of a field: what makes sense is saved before the lock is given back', async () => {
+test('closing a tab saves a valid field before the lock is released', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id, leaving());
   const { fence } = await ana.lease(`task:${id}`);
@@ -94,7 +94,7 @@ test('a tab that is closed in the middle of a field: what makes sense is saved b
   await until('its end', () => ana.history(`task:${id}`), ([last]) => last?.fence === fence && last.cause === 'released');
 });
 
-test('a tab that is closed with what makes no sense yet: it stands there when the task is opened again, for its writer only', async () => {
+test('closing a tab keeps an invalid field, which only its author finds when the task is opened again', async () => {
   const id = await readyTask(ana, [{ kind: 'serialized', sku: 'notebook-14', serials: ['NB-1'] }, ...LINES]);
   const page = await processing(ana, id, leaving());
   const context = page.context();
@@ -114,7 +114,7 @@ test('a tab that is closed with what makes no sense yet: it stands there when th
   assert.equal(await again.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('turno:typed')).length), 0);
 });
 
-test('what was typed in one window goes on in the other', async () => {
+test('text typed in one window continues in the other', async () => {
   const id = await readyTask(ana, LINES);
   const first = await processing(ana, id, leaving());
   await unsavable(first);
@@ -128,7 +128,7 @@ test('what was typed in one window goes on in the other', async () => {
   await until('the first one shows what is stored', () => quantity(first).inputValue(), (value) => value === '46');
 });
 
-test('without the moment of grace the same reload loses it to whoever waits', async () => {
+test('without the grace time the same reload loses the lock to the waiting person', async () => {
   const id = await readyTask(ana, LINES);
   const hers = await processing(ana, id, leaving((context) => sabotage(context, [['leave(step, GRACE_MS)', 'leave(step)']])));
   const his = await opened(leo, id, leaving());
@@ -139,7 +139,7 @@ test('without the moment of grace the same reload loses it to whoever waits', as
   await text(hers, 'Reservada para Leo').waitFor();
 });
 
-test('a place in line outlives a reload, is kept on other pages, and an offer is told there with the time that is left', async () => {
+test('a place in line survives a reload, is kept on other pages, and an offer is shown there with its time', async () => {
   const id = await readyTask(ana, LINES, 'Recuento de cables');
   const hers = await processing(ana, id, leaving());
   const his = await opened(leo, id, leaving());

@@ -1,4 +1,4 @@
-// Several tabs of one person, and leaving.
+// Several tabs of one person, and pages that are left.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
-/** Two tabs of Ana's browser that both hold the lease. */
+/** Opens two tabs of Ana's browser that both hold the lease. */
 async function pair(resource, prepare = async () => {}) {
   const context = await newContext(browser);
   await prepare(context);
@@ -29,7 +29,7 @@ async function pair(resource, prepare = async () => {}) {
 
 const held = async (resource) => (await leo.lease(resource)).state;
 
-test('two tabs of one person share one beat', async () => {
+test('two tabs of one person share one heartbeat', async () => {
   const { first, second, fence } = await pair('caja:1');
   const before = second.beats().length;
   await until(
@@ -39,13 +39,13 @@ test('two tabs of one person share one beat', async () => {
   );
   assert.equal(second.beats().length, before);
   assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
-  // The tab that is silent knows of every beat, or its own time would run out.
+  // The other tab hears of every heartbeat, otherwise its lease would expire.
   const left = () => second.page.evaluate(() => lease.expires_in_ms);
   const before_it = await left();
   await until('a renewal', left, (now) => now > before_it);
 });
 
-test('when the beating tab is hidden, the other one beats', async () => {
+test('when the leading tab is hidden, the other tab sends the heartbeats', async () => {
   const { first, second } = await pair('caja:2');
   await until('a beat', () => first.beats().length);
   await first.show(false);
@@ -68,7 +68,7 @@ test('when the beating tab is hidden, the other one beats', async () => {
   assert.ok(all() <= none + 1, 'nobody looks, nobody beats');
 });
 
-test('activity in one tab counts for all', async () => {
+test('activity in one tab counts for all tabs', async () => {
   const { first, second } = await pair('idle:1');
   const idle = () => first.beats().map((beat) => beat.postDataJSON().idle_ms);
   const grows = (times) => times.length > 2 && times.every((time, i) => i === 0 || time > times[i - 1]);
@@ -78,7 +78,7 @@ test('activity in one tab counts for all', async () => {
   assert.deepEqual([await first.state(), second.beats().length], ['held', 0]);
 });
 
-test('closing one of two tabs does not release, whichever it is; closing the last one does', async () => {
+test('closing either of two tabs releases nothing, and closing the last one releases the lease', async () => {
   for (const [resource, order] of [
     ['caja:3', ['first', 'second']],
     ['caja:4', ['second', 'first']],
@@ -100,12 +100,12 @@ test('closing one of two tabs does not release, whichever it is; closing the las
       () => held(resource),
       (state) => state === 'free',
     );
-    // The server writes it down a moment after the grace is over.
+    // The history has the entry a moment after the grace time.
     await until('released', async () => (await leo.history(resource))[0]?.cause === 'released');
   }
 });
 
-test('a tab that dies without a word does not keep the last one from releasing', async () => {
+test('after a tab crashed, the last tab still releases the lease', async () => {
   const { first, second } = await pair('caja:5');
   const cdp = await second.page.context().newCDPSession(second.page);
   await Promise.race([cdp.send('Page.crash').catch(() => {}), second.page.waitForEvent('crash')]);
@@ -123,7 +123,7 @@ test('a tab that dies without a word does not keep the last one from releasing',
   );
 });
 
-test('a tab that is closed or leaves the page releases', async () => {
+test('a tab that is closed or leaves the page releases the lease', async () => {
   for (const leave of [(page) => page.close(), (page) => page.goto('about:blank')]) {
     const tab = await openPage(await newContext(browser), server, ana, 'caja:6');
     const { fence } = await tab.claim();
@@ -143,7 +143,7 @@ test('a tab that is closed or leaves the page releases', async () => {
   }
 });
 
-test('a page that is reloaded holds it again by itself, whichever request comes first', async () => {
+test('a reloaded page holds the lease again by itself, in any order of release and claim', async () => {
   const tab = await openPage(await newContext(browser), server, ana, 'caja:7');
   const { fence } = await tab.claim();
   await tab.page.reload();
@@ -151,7 +151,7 @@ test('a page that is reloaded holds it again by itself, whichever request comes 
   await tab.becomes('held');
   const { claim } = await ana.lease('caja:7');
   assert.deepEqual([await tab.fence(), claim], [fence, 2], 'the same ownership');
-  // The release of the page before, arriving late.
+  // The release of the page before the reload arrives late.
   const late = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim: claim - 1 });
   assert.deepEqual([late.status, late.body.released ?? false], [200, false]);
   await until(
@@ -160,16 +160,16 @@ test('a page that is reloaded holds it again by itself, whichever request comes 
     (count) => count >= 2,
   );
   assert.equal(await tab.fence(), fence);
-  // The control: with the newest claim it is a release.
+  // The control: with the newest claim number the release succeeds.
   const now = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim });
   assert.equal(now.body.released, true);
   assert.equal((await tab.hears('lost')).reason, 'released');
 });
 
-test('a copy of a tab that lives holds nothing, and neither takes nor releases what the tab holds', async () => {
+test('a duplicated tab holds nothing and neither takes nor releases the lease of the first', async () => {
   const first = await openPage(await newContext(browser), server, ana, 'caja:13');
   const { fence } = await first.claim();
-  // As a tab that is duplicated: with all that its storage holds, at the moment of a reload before, too.
+  // Imitates a duplicated tab: it copies the storage, also what a reload left there.
   await first.page.reload();
   await first.load(ana);
   await first.becomes('held');
@@ -186,7 +186,7 @@ test('a copy of a tab that lives holds nothing, and neither takes nor releases w
   assert.deepEqual([await first.fence(), (await leo.lease('caja:13')).fence], [fence, fence]);
 });
 
-test('a release by hand is one for all tabs, and no beat follows it', async () => {
+test('a release ends the lease for all tabs, and no heartbeat follows it', async () => {
   const { first, second } = await pair('caja:8');
   await second.release();
   assert.equal((await first.hears('lost')).reason, 'released');
@@ -196,14 +196,14 @@ test('a release by hand is one for all tabs, and no beat follows it', async () =
   assert.equal(first.beats().length + second.beats().length, beats);
 });
 
-test('a page that goes back to one left behind does not believe to hold what it gave back', async () => {
+test('a page that is shown again after leaving does not report the released lease as held', async () => {
   const tab = await openPage(await newContext(browser), server, ana, 'caja:9');
   await tab.claim();
-  // With a beat under way, which reaches the server after the page was left.
+  // A heartbeat is under way and reaches the server after the page was left.
   let deliver;
   const beats = new Promise((resolve) => tab.page.route('**/heartbeat', (route) => resolve((deliver = () => route.continue())), { times: 1 }));
   await beats;
-  // As the browser tells a page that it keeps in memory.
+  // The events of a browser that keeps the page in memory.
   const told = tab.page.waitForResponse(/\/release$/);
   await tab.page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })));
   await told;
@@ -217,7 +217,7 @@ test('a page that goes back to one left behind does not believe to hold what it 
   assert.equal((await tab.hears('lost')).reason, 'released');
 });
 
-test('an object that is closed releases, unless another one of the page still holds', async () => {
+test('closing a lease object releases the lease, unless another object of the page holds it', async () => {
   const tab = await openPage(await newContext(browser), server, ana, 'caja:10');
   await tab.claim();
   await tab.page.evaluate(async () => {
@@ -227,7 +227,7 @@ test('an object that is closed releases, unless another one of the page still ho
   await tab.page.evaluate(
     () =>
       new Promise((resolve) => {
-        // It must have been told that it is not alone.
+        // The object must know of the other one.
         other.addEventListener('state', resolve, { once: true });
       }),
   );
@@ -242,7 +242,7 @@ test('an object that is closed releases, unless another one of the page still ho
   );
 });
 
-test('without locks, as on plain HTTP, whichever tab is left goes on beating', async () => {
+test('without the Locks API, as on plain HTTP, the remaining tab sends the heartbeats', async () => {
   const bare = (context) =>
     context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
   const { first, second } = await pair('caja:11', bare);
@@ -251,7 +251,7 @@ test('without locks, as on plain HTTP, whichever tab is left goes on beating', a
     () => first.beats().length + second.beats().length,
     (count) => count >= 12,
   );
-  // How often both beat depends on how fast answers come; what counts is that it stays theirs.
+  // The number of heartbeats depends on the speed of the answers. The lease must stay held.
   const before = first.beats().length;
   await second.page.close();
   await until(
@@ -263,7 +263,7 @@ test('without locks, as on plain HTTP, whichever tab is left goes on beating', a
 });
 
 for (const [how, answer] of [['forgets', 'new Promise(() => {})'], ['refuses', "Promise.reject(new DOMException('no', 'InvalidStateError'))"]]) {
-  test(`a tab whose browser ${how} who is to beat goes on beating`, async () => {
+  test(`a tab whose browser ${how} the lock request for leading still sends heartbeats`, async () => {
     const context = await newContext(browser);
     await context.addInitScript(`{
       const ask = navigator.locks.request.bind(navigator.locks);
@@ -277,7 +277,7 @@ for (const [how, answer] of [['forgets', 'new Promise(() => {})'], ['refuses', "
   });
 }
 
-test('without anything to talk through, each tab beats for itself and nothing is lost', async () => {
+test('without BroadcastChannel each tab sends its own heartbeats and no lease is lost', async () => {
   const bare = (context) =>
     context.addInitScript(() => {
       Object.defineProperty(navigator, 'locks', { value: undefined });
@@ -293,7 +293,7 @@ test('without anything to talk through, each tab beats for itself and nothing is
   assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
 });
 
-test('that it went on in the same browser is known though the server tells of it before the other page does', async () => {
+test('`near` is true although the event of the server arrives before the message of the other tab', async () => {
   const context = await newContext(browser);
   const options = { single: true };
   const first = await openPage(context, server, ana, 'caja:15', { options });
@@ -313,7 +313,7 @@ test('that it went on in the same browser is known though the server tells of it
   assert.equal(await second.state(), 'held');
 });
 
-test('with `single` the page that claimed last holds it, and the other one hears of it and gives nothing back', async () => {
+test('with `single` the page that claimed last holds the lease, and the other hears `moved` and releases nothing', async () => {
   const context = await newContext(browser);
   const options = { single: true };
   const first = await openPage(context, server, ana, 'caja:14', { options });

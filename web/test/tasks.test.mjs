@@ -1,4 +1,4 @@
-// The pages of tasks as somebody uses them who has never read a manual: by what is written on them.
+// The pages of tasks, used by their visible labels only.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { ana, browser, button, leo, office, quantity, seen, server, text } from 
 
 office();
 
-test('by nothing but the visible Spanish labels a task is made, processed, lost, taken back and finished', async () => {
+test('a task is created, processed, lost, claimed again and finalized by the visible Spanish labels', async () => {
   const [anas, evas] = [await signedIn(browser, server, ana), await signedIn(browser, server, server.admin)];
   await anas.getByRole('link', { name: 'Tareas' }).click();
   await text(anas, 'No hay tareas').waitFor();
@@ -47,7 +47,7 @@ test('by nothing but the visible Spanish labels a task is made, processed, lost,
   await button(anas, 'Finalizar (2 líneas)').click();
   await anas.getByRole('heading', { name: 'Finalizada' }).waitFor();
   await text(anas, 'Sus 2 líneas están aplicadas.').waitFor();
-  // What was typed before the lock was lost has arrived.
+  // The text from before the loss was saved.
   assert.equal((await ana.call('GET', '/v1/stock/cargador')).body.quantity, 3);
   assert.deepEqual((await ana.call('GET', '/v1/stock/notebook-14')).body.serials, ['NB-1', 'NB-2', 'NB-3']);
   await text(evas, 'Sus 2 líneas están aplicadas.').waitFor();
@@ -79,7 +79,7 @@ test('a task is processed with the keyboard alone, and the focus is never lost',
   assert.equal((await ana.call('GET', '/v1/stock/resma-a4')).body.quantity, 12);
 });
 
-test('Enter goes through the lines and saves each, and with Ctrl it finalizes', async () => {
+test('Enter saves a line and moves to the next, and Ctrl+Enter finalizes', async () => {
   const lines = ['resma-a4', 'resma-a3'].map((sku) => ({ kind: 'quantity', sku, quantity: 10 }));
   const id = await readyTask(ana, lines);
   const page = await signedIn(browser, server, ana);
@@ -100,7 +100,7 @@ test('Enter goes through the lines and saves each, and with Ctrl it finalizes', 
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.status, 'completed');
 });
 
-test('filters live in the address, and a list says what it is a list of', async () => {
+test('filters are in the address, and a list shows its filter', async () => {
   const free = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una libre');
   const mine = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una mía');
   const his = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una de Leo');
@@ -138,7 +138,7 @@ test('filters live in the address, and a list says what it is a list of', async 
   assert.ok(free < mine);
 });
 
-test('a lock that ends by itself is not shown in the list any longer, though nobody tells of it', async () => {
+test('an expired lock disappears from the list without an event', async () => {
   const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'La que vence');
   const page = await signedIn(browser, server, leo);
   await page.clock.install();
@@ -149,7 +149,7 @@ test('a lock that ends by itself is not shown in the list any longer, though nob
   await row.getByText('Bloqueada por Ana').waitFor();
   await stopClock(page);
   await until('its end', () => ana.lease(`task:${id}`), ({ state }) => state === 'free');
-  // Less than the page takes to read itself again for no reason; and no more at once than it waits for an answer.
+  // Shorter than the interval at which the page is read without a reason, in steps without a timeout of requests.
   for (let passed = 0; passed < 13; passed += 1) {
     await page.clock.runFor(1_000);
     await until('answers', () => unanswered.size, (count) => count === 0);
@@ -157,7 +157,7 @@ test('a lock that ends by itself is not shown in the list any longer, though nob
   await row.getByText('Libre').waitFor();
 });
 
-test('a draft that makes no sense comes back with everything that was typed', async () => {
+test('an invalid draft comes back with everything that was typed', async () => {
   const page = await signedIn(browser, server, ana);
   await page.goto(`${server.url}/tasks/new`);
   await page.getByLabel('Título').fill('<b>Salida</b>');
@@ -189,7 +189,7 @@ test('a draft that makes no sense comes back with everything that was typed', as
   await text(page, /la anuló: Ya no hace falta/).waitFor();
 });
 
-test('the same in English', async () => {
+test('the pages of tasks are in English for an English browser', async () => {
   const id = await readyTask(ana, [{ kind: 'quantity', sku: 'resma-a4', quantity: 10 }], 'Paper');
   const page = await signedIn(browser, server, leo, { locale: 'en-GB' });
   await page.goto(`${server.url}/tasks/${id}`);
