@@ -154,7 +154,7 @@ function reloaded() {
 // that the state before the step stays as it was.
 
 /** The timers that run only while the lease is held. @type {Timer[]} */
-const HOLDING = ['beat', 'end', 'warn'];
+const HOLDING = ['heartbeat', 'end', 'warn'];
 
 /** The time of a request that was never sent. */
 const NEVER = { steady: -Infinity, wall: -Infinity };
@@ -173,7 +173,7 @@ function firstState({ instance = null, single = false }, now) {
     single,
     /** Numbers grants and releases, so that a late answer is recognised. */
     serial: 0,
-    /** The state as of the last step; `shownState` also looks at the clock. @type {LeaseState} */
+    /** The state as of the last step; `stateAt` also looks at the clock. @type {LeaseState} */
     name: 'unknown',
     /** The last document of the server, and when it arrived. @type {Answer | null} */
     lease: null,
@@ -200,7 +200,7 @@ function firstState({ instance = null, single = false }, now) {
     /** Work was done since the last heartbeat. */
     worked: false,
     /** The server knows that the person is idle, so further heartbeats are useless. */
-    saidIdle: false,
+    idleReported: false,
     /** The warning that is shown: `{reason}`. @type {{ reason: string } | null} */
     warned: null,
     /** The release requests that the page has already been told of. @type {string[]} */
@@ -214,7 +214,7 @@ function firstState({ instance = null, single = false }, now) {
     /** The release that the server has not confirmed: `{id, fence, claim}`. @type {Owed | null} */
     owed: null,
     /** Releases under way: `{owed, calls}`. @type {{ owed: number, calls: Call[] }[]} */
-    giving: [],
+    releasing: [],
     /** The page was left, and the browser may show it again. */
     away: false,
     /** The release to repeat if a heartbeat overtook it while the page was left. @type {object | null} */
@@ -304,7 +304,7 @@ function isOutdated(state, now) {
  * @param {Clocks} now
  * @returns {LeaseState}
  */
-function shownState(state, now) {
+function stateAt(state, now) {
   if (state.name === 'held' && expiresIn(state, now) <= 0) return 'unknown';
   return ['other', 'elsewhere'].includes(state.name) && isOutdated(state, now) ? 'unknown' : state.name;
 }
@@ -336,7 +336,7 @@ function emit(step, name, detail) {
  * @param {Step} step
  */
 function detailOf({ state, now }) {
-  return { state: shownState(state, now), lease: state.lease, lost: state.lost };
+  return { state: stateAt(state, now), lease: state.lease, lost: state.lost };
 }
 
 /**
@@ -427,14 +427,14 @@ function become(step, name) {
  *
  * @param {Step} step
  */
-function letGo(step, { quit = true } = {}) {
+function dropGrant(step, { quit = true } = {}) {
   const { state } = step;
   clear(step, ...HOLDING);
   if (state.grant && quit) step.effects.push({ do: 'quit', grant: state.grant.id });
   if (state.warned) step.effects.push({ do: 'warned', on: false });
   state.grant = null;
   state.warned = null;
-  state.saidIdle = false;
+  state.idleReported = false;
   state.worked = false;
   state.requests = [];
   state.refused = null;
@@ -470,21 +470,10 @@ function takeTurn(step, { call }) {
  * @param {Answer} answer
  */
 function takeTurnAnswered(step, { call }, answer) {
-  overcome(step);
+  endLoss(step);
   step.state.adopted = false;
-  stand(step, answer);
+  storePlace(step, answer);
   settle(step, call, answer);
-}
-
-/**
- * The person has acted after a loss, so the page shows the real state again.
- *
- * @param {Step} step
- */
-function overcome({ state }) {
-  if (state.name !== 'lost') return;
-  state.lost = null;
-  state.name = 'unknown';
 }
 
 /**
@@ -493,13 +482,13 @@ function overcome({ state }) {
  * @param {Step} step
  * @param {Answer} lease
  */
-function place(step, lease) {
+function followPlace(step, lease) {
   const { state } = step;
   const before = state.turn;
   const offered = lease.state === 'offered' && lease.position === 1;
   if (lease.mine) return outOfLine(step);
   if (!lease.position && state.adopted) return outOfLine(step);
-  if (before?.offered && !offered) return miss(step);
+  if (before?.offered && !offered) return missOffer(step);
   if (!lease.position) return;
   state.turn = { position: lease.position, offered };
   if (offered && !before?.offered) start(step, 'offer', lease.offer_expires_in_ms);
@@ -516,13 +505,13 @@ function place(step, lease) {
  * @param {Step} step
  * @param {Answer} answer
  */
-function stand(step, answer) {
+function storePlace(step, answer) {
   const { state, now } = step;
   if (state.grant || state.closed) return;
   state.turn ??= { position: null, offered: false };
   state.ticket = { kept: clocksOf(now), lasts: answer.ticket_expires_in_ms ?? 0 };
   start(step, 'turn', state.ticket.lasts / 3);
-  see(step, answer);
+  showLease(step, answer);
 }
 
 /**
@@ -530,7 +519,7 @@ function stand(step, answer) {
  *
  * @param {Step} step
  */
-function miss(step) {
+function missOffer(step) {
   leaveLine(step, { missed: true });
 }
 
@@ -562,7 +551,7 @@ function leaveLine(step, { call = null, missed = false }) {
  * @param {Answer} answer
  */
 function leaveLineAnswered(step, { call }, answer) {
-  if (!step.state.grant) see(step, answer);
+  if (!step.state.grant) showLease(step, answer);
   settle(step, call, answer);
 }
 
@@ -590,10 +579,10 @@ function keepTurnAnswered(step, _, answer) {
     // A page that took its place itself and slept for too long goes to the back of the line.
     const rejoins = !answer.ticket_expires_in_ms && !state.turn.offered && !state.adopted && ticketExpired(step);
     if (rejoins) return askLine(step, 'rejoin', 'POST');
-    if (answer.ticket_expires_in_ms) stand(step, answer);
+    if (answer.ticket_expires_in_ms) storePlace(step, answer);
     else {
       if (!state.turn.offered) outOfLine(step);
-      see(step, answer);
+      showLease(step, answer);
     }
   }
   state.keeping = false;
@@ -614,7 +603,7 @@ function ticketExpired({ state, now }) {
 function rejoinAnswered(step, _, answer) {
   const { state } = step;
   if (!state.turn) return askLine(step, 'returnTurn', 'DELETE');
-  stand(step, answer);
+  storePlace(step, answer);
   state.keeping = false;
 }
 
@@ -636,18 +625,9 @@ function keepTurnFailed(step, _, error) {
   step.state.keeping = false;
 }
 
-/**
- * @param {Step} step
- * @param {LeaseRequest} request
- * @param {Failure} error
- */
-function callFailed(step, { call }, error) {
-  reject(step, call, error);
-}
+// see.js: Rules for a lease that this page does not hold: showing its state, and sending a release until the server answers.
 
-// see.js: Rules for a lease that this page does not hold: showing who has it, and confirming a release.
-
-/** Without a live stream the lease is read this often; `see` also uses it for other pauses. */
+/** Without a live stream the lease is read this often; on a hidden page less often. */
 const POLL_MS = 10_000;
 const POLL_HIDDEN_MS = 30_000;
 
@@ -657,14 +637,14 @@ const POLL_HIDDEN_MS = 30_000;
  * @param {Step} step
  * @param {Answer | null | undefined} lease
  */
-function see(step, lease) {
+function showLease(step, lease) {
   if (!lease) return;
   const { state, now } = step;
   state.lease = lease;
   state.heard = clocksOf(now);
-  foresee(step, lease);
-  place(step, lease);
-  if (owes(step, lease)) return emit(step, 'state', detailOf(step));
+  readAtEnd(step, lease);
+  followPlace(step, lease);
+  if (owesRelease(step, lease)) return emit(step, 'state', detailOf(step));
   // A lost lease stays lost until the person acts. Otherwise the person could miss it.
   if (state.name === 'lost') return emit(step, 'state', detailOf(step));
   /** @type {Record<Answer['state'], LeaseState>} */
@@ -673,15 +653,26 @@ function see(step, lease) {
 }
 
 /**
+ * The person has acted after a loss, so the page shows the real state again.
+ *
+ * @param {Step} step
+ */
+function endLoss({ state }) {
+  if (state.name !== 'lost') return;
+  state.lost = null;
+  state.name = 'unknown';
+}
+
+/**
  * Reads the lease again when it ends by itself. The server announces the end too, but a page may have no stream.
  *
  * @param {Step} step
  * @param {Answer} lease
  */
-function foresee(step, { state, expires_in_ms, policy }) {
-  clear(step, 'look');
+function readAtEnd(step, { state, expires_in_ms, policy }) {
+  clear(step, 'read');
   if (state === 'free') return;
-  start(step, 'look', state === 'locked' ? expires_in_ms + 100 : Math.min(policy.offer_ms / 4, POLL_MS / 2), [1, 1.1]);
+  start(step, 'read', state === 'locked' ? expires_in_ms + 100 : Math.min(policy.offer_ms / 4, POLL_MS / 2), [1, 1.1]);
 }
 
 /**
@@ -693,7 +684,7 @@ function unheard(step) {
   const { state, now } = step;
   if (state.grant || state.closed) return;
   if (isOutdated(state, now) && ['other', 'elsewhere'].includes(state.name)) become(step, 'unknown');
-  start(step, 'look', POLL_MS / 2);
+  start(step, 'read', POLL_MS / 2);
 }
 
 /**
@@ -701,7 +692,7 @@ function unheard(step) {
  *
  * @param {Step} step
  */
-function poll(step) {
+function startPolling(step) {
   start(step, 'poll', step.now.hidden ? POLL_HIDDEN_MS : POLL_MS, [0.9, 1.1]);
 }
 
@@ -709,12 +700,12 @@ function poll(step) {
 function polled(step) {
   const { state, now } = step;
   const quiet = sinceHeard(state, now) > POLL_MS * 0.8;
-  if (quiet && (now.hidden || !now.live)) look(step);
-  poll(step);
+  if (quiet && (now.hidden || !now.live)) readLease(step);
+  startPolling(step);
 }
 
 /**
- * An event of the stream.
+ * Follows an event of the stream: reads the lease, or confirms the place in line.
  *
  * @param {Step} step
  * @param {{ event: StreamEvent }} input
@@ -724,13 +715,13 @@ function streamed(step, { event }) {
   if (state.closed) return;
   if (event.name === 'lease.line_closed') outOfLine(step, { over: event.detail ?? true });
   if (event.name === 'lease.offered' && state.turn) keepTurn(step);
-  else look(step);
+  else readLease(step);
 }
 
 // Releasing.
 
 /**
- * Gives the lease back for all tabs of this person. Without an answer it is sent again until the server answers.
+ * Releases the lease for all tabs of this person.
  *
  * @param {Step} step
  * @param {{ call: Call }} input
@@ -738,14 +729,14 @@ function streamed(step, { event }) {
 function release(step, { call }) {
   const { state } = step;
   const { grant } = state;
-  if (!grant) return state.owed ? giveBack(step, { call }) : settle(step, call, state.lease);
+  if (!grant) return state.owed ? sendRelease(step, { call }) : settle(step, call, state.lease);
   step.effects.push({ do: 'lead', grant: grant.id, wanted: false });
   // No heartbeat may follow a release, so the grant is forgotten before the server has agreed.
-  letGo(step, { quit: false });
+  dropGrant(step, { quit: false });
   state.serial += 1;
   state.owed = { id: state.serial, fence: grant.fence, claim: grant.claim };
   become(step, 'unknown');
-  giveBack(step, { call, body: { fence: grant.fence }, tabs: grant.id });
+  sendRelease(step, { call, body: { fence: grant.fence }, tabs: grant.id });
 }
 
 /**
@@ -755,18 +746,18 @@ function release(step, { call }) {
  * @param {Step} step
  * @param {{ call?: Call, body?: object | null, tabs?: number | null }} options
  */
-function giveBack(step, { call = null, body = null, tabs = null } = {}) {
+function sendRelease(step, { call = null, body = null, tabs = null } = {}) {
   const { state } = step;
   clear(step, 'owed');
   if (!state.owed) return;
   const { id, fence, claim } = state.owed;
-  const underway = state.giving.find(({ owed }) => owed === id);
+  const underway = state.releasing.find(({ owed }) => owed === id);
   if (underway) {
     const joined = { owed: id, calls: [...underway.calls, call] };
-    state.giving = state.giving.map((one) => (one === underway ? joined : one));
+    state.releasing = state.releasing.map((one) => (one === underway ? joined : one));
     return;
   }
-  state.giving = [...state.giving, { owed: id, calls: [call] }];
+  state.releasing = [...state.releasing, { owed: id, calls: [call] }];
   send(step, 'release', {
     method: 'POST',
     verb: 'release',
@@ -785,8 +776,8 @@ function releaseAnswered(step, request, lease) {
   const { state } = step;
   const calls = releaseEnded(step, request);
   if (state.owed?.id === request.owed) state.owed = null;
-  if (!state.grant) see(step, lease);
-  toldTabs(step, request);
+  if (!state.grant) showLease(step, lease);
+  tellTabs(step, request);
   for (const call of calls) settle(step, call, lease);
 }
 
@@ -803,45 +794,45 @@ function releaseFailed(step, request, error) {
   const answered = error.status && error.status < 500 && error.status !== 429;
   if (state.owed?.id === request.owed && answered) state.owed = null;
   else if (state.owed?.id === request.owed) start(step, 'owed', RETRY_MS * 4);
-  toldTabs(step, request);
+  tellTabs(step, request);
   for (const call of calls) reject(step, call, error);
 }
 
 /**
- * Ends the request; returns the calls that wait for it.
+ * Removes the release from those under way. Returns the calls that wait for it.
  *
  * @param {Step} step
  * @param {LeaseRequest} request
  */
 function releaseEnded({ state }, { owed }) {
-  const calls = state.giving.find((one) => one.owed === owed)?.calls ?? [];
-  state.giving = state.giving.filter((one) => one.owed !== owed);
+  const calls = state.releasing.find((one) => one.owed === owed)?.calls ?? [];
+  state.releasing = state.releasing.filter((one) => one.owed !== owed);
   return calls;
 }
 
 /**
- * Tells the other tabs, after the first answer, that the grant has ended.
+ * Tells the other tabs that the grant has ended, after the first answer to the release.
  *
  * @param {Step} step
  * @param {LeaseRequest} request
  */
-function toldTabs(step, { tabs }) {
+function tellTabs(step, { tabs }) {
   if (!tabs) return;
   step.effects.push({ do: 'tell', grant: tabs, message: { kind: 'ended' } });
   step.effects.push({ do: 'quit', grant: tabs });
 }
 
 /**
- * Whether the lease is ours only because the server has not heard the release. Then the release is sent again.
+ * Whether this person is still the holder only because the server has not heard the release. Then sends the release again.
  *
  * @param {Step} step
  * @param {Answer} lease
  */
-function owes(step, { mine, fence, claim }) {
+function owesRelease(step, { mine, fence, claim }) {
   const { state } = step;
   if (!state.owed) return false;
   const ours = mine && fence === state.owed.fence && !(claim > state.owed.claim);
-  if (ours) giveBack(step);
+  if (ours) sendRelease(step);
   else state.owed = null;
   return ours;
 }
@@ -916,13 +907,13 @@ function warningOf(state, now) {
  * @param {Step} step
  * @param {boolean} renewed
  */
-function mind(step, renewed = false) {
+function checkWarnings(step, renewed = false) {
   const { state, now } = step;
   const ends = endsOf(state, now);
   // The warning names the first end, whichever end is due for a warning. Otherwise it would promise too much time.
-  if (ends.some(({ warn_in_ms }) => warn_in_ms <= 0)) warn(step, soonest(ends));
+  if (ends.some(({ warn_in_ms }) => warn_in_ms <= 0)) showWarning(step, soonest(ends));
   // The idle warning ends only when the server has renewed the lease. Activity alone is not enough.
-  else if (renewed || state.warned?.reason === 'rolling_timeout') calm(step);
+  else if (renewed || state.warned?.reason === 'rolling_timeout') endWarning(step);
   const next = Math.min(...ends.map(({ warn_in_ms }) => warn_in_ms).filter((warn_in_ms) => warn_in_ms > 0));
   if (next < Infinity) start(step, 'warn', next);
 }
@@ -931,7 +922,7 @@ function mind(step, renewed = false) {
  * @param {Step} step
  * @param {End} end
  */
-function warn(step, { reason, ends_in_ms }) {
+function showWarning(step, { reason, ends_in_ms }) {
   const { state } = step;
   if (state.warned?.reason === reason) return;
   state.warned = { reason };
@@ -940,7 +931,7 @@ function warn(step, { reason, ends_in_ms }) {
 }
 
 /** @param {Step} step */
-function calm(step) {
+function endWarning(step) {
   const { state } = step;
   if (!state.warned) return;
   state.warned = null;
@@ -951,14 +942,14 @@ function calm(step) {
 // hold.js: Rules for a lease that this page holds: renewing it, doubting it, and losing it.
 
 /**
- * An answer to the request that was sent at `sent` confirms the grant. `beaten`: the request renews, a plain read does not.
+ * Takes an answer that confirms the grant. `sent` is when its request was sent; a plain read does not renew (`renews`).
  *
  * @param {Step} step
  * @param {Answer} lease
  * @param {Clocks} sent
- * @param {boolean} beaten
+ * @param {boolean} renews
  */
-function hold(step, lease, sent, beaten = true) {
+function confirmGrant(step, lease, sent, renews = true) {
   const { state, now } = step;
   // The claim number only grows, so a higher one means that another page has claimed the lease since.
   if (state.single && !state.taking && lease.claim > grantOf(state).claim) return move(step, lease);
@@ -971,12 +962,12 @@ function hold(step, lease, sent, beaten = true) {
   state.lasts = lease.expires_in_ms ?? 0;
   state.retry = RETRY_MS;
   // A read renews nothing, so the next heartbeat stays due when it was.
-  if (beaten) state.renewed = clocksOf(now);
-  if (beaten || !state.timers.includes('beat')) start(step, 'beat', lease.policy.heartbeat_interval_ms);
+  if (renews) state.renewed = clocksOf(now);
+  if (renews || !state.timers.includes('heartbeat')) start(step, 'heartbeat', lease.policy.heartbeat_interval_ms);
   // Waits at least 50 ms, because the server can end the lease a moment after this page does.
   start(step, 'end', Math.max(expiresIn(state, now), 50));
-  mind(step, beaten && lease.renewed !== false);
-  if (beaten) state.refused = null;
+  checkWarnings(step, renews && lease.renewed !== false);
+  if (renews) state.refused = null;
   // A request that was sent before a sleep says nothing about the time after it.
   if (sent.steady < state.doubted || expiresIn(state, now) <= 0 || state.refused) {
     if (state.name !== 'unknown') become(step, 'unknown');
@@ -1012,10 +1003,10 @@ function announceRequests(step, requests) {
  */
 function lose(step, { reason = 'expired', cause = null, by = null, by_name = null, note = null, detail = null, lease = null }) {
   const { state } = step;
-  letGo(step);
+  dropGrant(step);
   if (lease) {
     state.lease = lease;
-    foresee(step, lease);
+    readAtEnd(step, lease);
   }
   state.lost = { reason, cause, by, by_name, note, message: detail };
   become(step, 'lost');
@@ -1023,34 +1014,35 @@ function lose(step, { reason = 'expired', cause = null, by = null, by_name = nul
 }
 
 /**
- * Another page of this person has claimed the lease and continues. Nothing is released, because the lease is theirs now.
+ * Ends the grant because another page of this person has claimed the lease. Releases nothing: the other page holds it now.
  *
  * @param {Step} step
  * @param {Answer} lease
  */
 function move(step, lease) {
   const { near } = step.now;
-  letGo(step);
-  see(step, lease);
+  dropGrant(step);
+  showLease(step, lease);
   emit(step, 'moved', { ...detailOf(step), near });
 }
 
 // Heartbeats.
 
 /**
- * A heartbeat is due. It is left out while the page is hidden, another tab leads, or the server knows that the person is idle.
+ * Sends the heartbeat that is due. Leaves it out while the page is hidden, another tab leads, or the server knows that the
+ * person is idle.
  *
  * @param {Step} step
  */
-function tick(step) {
+function heartbeatDue(step) {
   const { state, now } = step;
   const { heartbeat_interval_ms: interval, idle_guard_ms: guard } = documentOf(state).policy;
-  const idle = state.saidIdle && guard && idleFor(now) >= guard;
-  if (state.name === 'unknown') confirm(step);
+  const idle = state.idleReported && guard && idleFor(now) >= guard;
+  if (state.name === 'unknown') askServer(step);
   else if (now.hidden || !now.leads || idle) {
     step.effects.push({ do: 'insist', grant: grantOf(state).id });
-    start(step, 'beat', interval);
-  } else beat(step);
+    start(step, 'heartbeat', interval);
+  } else sendHeartbeat(step);
 }
 
 /**
@@ -1059,7 +1051,7 @@ function tick(step) {
  * @param {Step} step
  * @param {{ call?: Call, lease?: Answer | null }} waiting
  */
-function beat(step, { call = null, lease = null } = {}) {
+function sendHeartbeat(step, { call = null, lease = null } = {}) {
   const { state, now } = step;
   const { grant } = state;
   if (!grant || state.beating) {
@@ -1072,7 +1064,7 @@ function beat(step, { call = null, lease = null } = {}) {
   state.worked = false;
   state.beating = true;
   const timeout_ms = Math.min(REQUEST_MS, Math.max(1_000, state.lasts / 2));
-  send(step, 'beat', { method: 'POST', verb: 'heartbeat', body, timeout_ms, grant: grant.id, call, lease });
+  send(step, 'heartbeat', { method: 'POST', verb: 'heartbeat', body, timeout_ms, grant: grant.id, call, lease });
 }
 
 /**
@@ -1080,21 +1072,21 @@ function beat(step, { call = null, lease = null } = {}) {
  * @param {LeaseRequest} request
  * @param {Answer} answer
  */
-function beatAnswered(step, request, answer) {
+function heartbeatAnswered(step, request, answer) {
   const { state } = step;
   const current = () => state.grant?.id === request.grant;
   // The heartbeat was under way when the page was left, and may have undone the release.
-  if (state.away) sayFarewell(step);
+  if (state.away) sendFarewell(step);
   else if (current()) {
-    // The server knows from one heartbeat that the person is idle, so `tick` sends no more.
-    state.saidIdle = answer.reason === 'idle';
-    hold(step, answer, request.sent);
+    // The server knows from one heartbeat that the person is idle, so `heartbeatDue` sends no more.
+    state.idleReported = answer.reason === 'idle';
+    confirmGrant(step, answer, request.sent);
     if (current()) {
       shareAnswer(step);
       step.effects.push({ do: 'count', grant: grantOf(state).id });
     }
   }
-  beatEnded(step, request);
+  heartbeatEnded(step, request);
 }
 
 /**
@@ -1102,28 +1094,28 @@ function beatAnswered(step, request, answer) {
  * @param {LeaseRequest} request
  * @param {Failure} error
  */
-function beatFailed(step, request, error) {
+function heartbeatFailed(step, request, error) {
   const { state } = step;
   state.worked ||= request.body?.worked === true;
   if (state.grant?.id === request.grant && !state.away) failed(step, error);
-  beatEnded(step, request);
+  heartbeatEnded(step, request);
 }
 
 /**
  * @param {Step} step
  * @param {LeaseRequest} request
  */
-function beatEnded(step, { call, lease }) {
+function heartbeatEnded(step, { call, lease }) {
   const { state } = step;
   state.beating = false;
   const again = state.again && state.grant && !state.away;
   state.again = false;
-  if (again) beat(step);
+  if (again) sendHeartbeat(step);
   settle(step, call, lease);
 }
 
 /**
- * A heartbeat or a read of a held lease failed.
+ * Follows a failed heartbeat or a failed read of a held lease.
  *
  * @param {Step} step
  * @param {Failure} error
@@ -1139,7 +1131,7 @@ function failed(step, error) {
     // The lease is no longer renewed, so it is lost when its time is up. The read shows who has it then.
     if (expiresIn(state, now) <= 0) {
       lose(step, { cause: 'forbidden', detail: error.message });
-      look(step);
+      readLease(step);
       return emit(step, 'error', { error });
     }
     if (state.name === 'held') become(step, 'unknown');
@@ -1150,11 +1142,11 @@ function failed(step, error) {
   const left = expiresIn(state, now);
   const pause = left > 0 ? Math.min(state.retry, Math.max(left / 3, RETRY_MS)) : state.retry;
   state.retry = Math.min(state.retry * 2, RETRY_MAX_MS);
-  start(step, 'beat', pause, [0.75, 1]);
+  start(step, 'heartbeat', pause, [0.75, 1]);
 }
 
 /**
- * The time of the lease is up as far as this page knows. Only the server can say whether it really is.
+ * Doubts a lease whose time is up as far as this page knows. Only the server can say whether it has ended.
  *
  * @param {Step} step
  */
@@ -1162,11 +1154,11 @@ function overdue(step) {
   const left = expiresIn(step.state, step.now);
   if (left > 0) return start(step, 'end', left);
   become(step, 'unknown');
-  confirm(step);
+  askServer(step);
 }
 
 /**
- * After a sleep or a freeze, nothing that this page knows is certain until the server answers.
+ * Makes the state unknown until the server answers, because after a sleep or a freeze nothing is certain.
  *
  * @param {Step} step
  */
@@ -1177,7 +1169,7 @@ function doubt(step) {
     clear(step, ...HOLDING);
     become(step, 'unknown');
   }
-  confirm(step);
+  askServer(step);
 }
 
 /**
@@ -1185,9 +1177,9 @@ function doubt(step) {
  *
  * @param {Step} step
  */
-function confirm(step) {
-  if (step.state.grant && !step.now.hidden) beat(step);
-  else look(step, { failing: 'failed' });
+function askServer(step) {
+  if (step.state.grant && !step.now.hidden) sendHeartbeat(step);
+  else readLease(step, { failing: 'failed' });
 }
 
 // Reading the lease.
@@ -1198,8 +1190,8 @@ function confirm(step) {
  * @param {Step} step
  * @param {{ call?: Call, failing?: 'failed' | 'unheard' | null }} options
  */
-function look(step, { call = null, failing = null } = {}) {
-  send(step, 'look', { method: 'GET', grant: step.state.grant?.id ?? null, call, failing });
+function readLease(step, { call = null, failing = null } = {}) {
+  send(step, 'read', { method: 'GET', grant: step.state.grant?.id ?? null, call, failing });
 }
 
 /**
@@ -1207,16 +1199,16 @@ function look(step, { call = null, failing = null } = {}) {
  * @param {LeaseRequest} request
  * @param {Answer} lease
  */
-function lookAnswered(step, { call, grant, sent }, lease) {
+function readAnswered(step, { call, grant, sent }, lease) {
   const { state } = step;
   const stale = grant !== (state.grant?.id ?? null) || state.away || state.closed;
   if (!stale && grant && !(lease.mine && lease.fence === grantOf(state).fence)) {
     // The fence is stale for good. A heartbeat with it changes nothing, and its refusal says why the lease was lost.
     become(step, 'unknown');
-    return beat(step, { call, lease });
+    return sendHeartbeat(step, { call, lease });
   }
-  if (!stale && grant) hold(step, lease, sent, false);
-  else if (!stale) see(step, lease);
+  if (!stale && grant) confirmGrant(step, lease, sent, false);
+  else if (!stale) showLease(step, lease);
   settle(step, call, lease);
 }
 
@@ -1225,7 +1217,7 @@ function lookAnswered(step, { call, grant, sent }, lease) {
  * @param {LeaseRequest} request
  * @param {Failure} error
  */
-function lookFailed(step, { call, failing }, error) {
+function readFailed(step, { call, failing }, error) {
   if (failing === 'failed' && step.state.grant) failed(step, error);
   if (failing === 'unheard') unheard(step);
   reject(step, call, error);
@@ -1234,35 +1226,39 @@ function lookFailed(step, { call, failing }, error) {
 // The page and the person.
 
 /**
- * The page was shown or hidden.
+ * Follows a change of visibility.
  *
  * @param {Step} step
  */
-function seen(step) {
+function followVisibility(step) {
   const { state, now } = step;
-  if (state.grant) mind(step);
+  if (state.grant) checkWarnings(step);
   if (now.hidden) return;
   const interval = state.lease?.policy.heartbeat_interval_ms ?? 0;
   if (state.grant && now.wall - state.ticked > interval + SLEPT_MS) doubt(step);
-  else if (state.grant) tick(step);
-  else look(step);
+  else if (state.grant) heartbeatDue(step);
+  else readLease(step);
 }
 
-/** @param {Step} step */
+/**
+ * Follows activity of the person: tells the other tabs and answers a warning.
+ *
+ * @param {Step} step
+ */
 function active(step) {
   const { state, now } = step;
   if (!state.grant) return;
   tell(step, { kind: 'active', wall: now.active.wall });
-  if (state.warned?.reason === 'idle' || state.saidIdle) {
-    state.saidIdle = false;
+  if (state.warned?.reason === 'idle' || state.idleReported) {
+    state.idleReported = false;
     // The warning ends when the server has renewed the lease, and not before.
-    if (!now.hidden && now.leads) beat(step);
+    if (!now.hidden && now.leads) sendHeartbeat(step);
   }
-  mind(step);
+  checkWarnings(step);
 }
 
 /**
- * Real work was done: the next heartbeat restarts the rolling timeout.
+ * Notes real work: the next heartbeat restarts the rolling timeout.
  *
  * @param {Step} step
  */
@@ -1270,14 +1266,18 @@ function worked(step) {
   const { state } = step;
   state.worked = true;
   if (state.grant) tell(step, { kind: 'work' });
-  touch(step, clocksOf(step.now));
-  if (state.warned) beat(step);
+  noteActivity(step, clocksOf(step.now));
+  if (state.warned) sendHeartbeat(step);
   else active(step);
 }
 
-/** @param {Step} step */
+/**
+ * Notes that the person is still there.
+ *
+ * @param {Step} step
+ */
 function keep(step) {
-  touch(step, clocksOf(step.now));
+  noteActivity(step, clocksOf(step.now));
   active(step);
 }
 
@@ -1287,7 +1287,7 @@ function keep(step) {
  * @param {Step} step
  * @param {Clocks} when
  */
-function touch(step, when) {
+function noteActivity(step, when) {
   if (when.steady > step.now.active.steady) step.now = { ...step.now, active: when };
   step.effects.push({ do: 'touch', when });
 }
@@ -1300,46 +1300,46 @@ function touch(step, when) {
  * @param {Step} step
  */
 function shareAnswer(step) {
-  const { sent, saidIdle } = step.state;
-  tell(step, { kind: 'lease', lease: documentOf(step.state), wall: sent.wall, idle: saidIdle });
+  const { sent, idleReported } = step.state;
+  tell(step, { kind: 'lease', lease: documentOf(step.state), wall: sent.wall, idle: idleReported });
 }
 
 /**
- * From now on this tab sends the heartbeats for all tabs.
+ * Starts to send the heartbeats for all tabs.
  *
  * @param {Step} step
  * @param {{ grant: number }} input
  */
-function led(step, { grant }) {
+function startLeading(step, { grant }) {
   const { state, now } = step;
   if (state.grant?.id !== grant) return;
-  if (between(state.renewed, now) >= documentOf(state).policy.heartbeat_interval_ms) tick(step);
+  if (between(state.renewed, now) >= documentOf(state).policy.heartbeat_interval_ms) heartbeatDue(step);
 }
 
 /**
- * Another tab sent a message.
+ * Follows a message of another tab.
  *
  * @param {Step} step
  * @param {{ grant: number, message: TabMessage }} input
  */
-function told(step, { grant, message }) {
+function followMessage(step, { grant, message }) {
   const { state, now } = step;
   if (state.grant?.id !== grant) return;
-  if (message.kind === 'ended') return look(step, { failing: 'failed' });
+  if (message.kind === 'ended') return readLease(step, { failing: 'failed' });
   if (message.kind === 'work') {
     state.worked = true;
-    if (state.warned && now.leads) beat(step);
+    if (state.warned && now.leads) sendHeartbeat(step);
     return;
   }
   const ago = Math.max(0, now.wall - message.wall);
   const when = { steady: now.steady - ago, wall: message.wall };
-  if (message.kind === 'active') return touch(step, when);
+  if (message.kind === 'active') return noteActivity(step, when);
   if (!state.single) state.grant = { ...state.grant, claim: Math.max(state.grant.claim, message.lease.claim) };
-  state.saidIdle = message.idle;
-  hold(step, message.lease, when);
+  state.idleReported = message.idle;
+  confirmGrant(step, message.lease, when);
   if (!state.grant) return;
   // The tab that has just sent a heartbeat also sends the next one: its interval starts with the answer.
-  start(step, 'beat', message.lease.policy.heartbeat_interval_ms * 1.5);
+  start(step, 'heartbeat', message.lease.policy.heartbeat_interval_ms * 1.5);
 }
 
 /**
@@ -1347,7 +1347,7 @@ function told(step, { grant, message }) {
  *
  * @param {Step} step
  */
-function sayFarewell(step) {
+function sendFarewell(step) {
   if (step.state.farewell) step.effects.push({ do: 'farewell', body: step.state.farewell });
 }
 
@@ -1390,18 +1390,18 @@ const INPUTS = {
   worked,
   keep,
   active,
-  refresh: look,
+  refresh: readLease,
   answered: (step, /** @type {InputOf<'answered'>} */ { request, answer }) => ANSWERS[request.name](step, request, answer),
   failed: (step, /** @type {InputOf<'failed'>} */ { request, error }) => FAILURES[request.name](step, request, error),
   timer: timerFired,
-  streamed,
-  seen,
+  event: streamed,
+  visibility: followVisibility,
   thawed: doubt,
-  online: (step) => (step.state.grant ? tick(step) : look(step)),
+  online: (step) => (step.state.grant ? heartbeatDue(step) : readLease(step)),
   left: (step) => leave(step, GRACE_MS),
-  shown,
-  led,
-  told,
+  restored,
+  leads: startLeading,
+  message: followMessage,
 };
 
 /** @type {Record<LeaseRequest['name'], (step: Step, request: LeaseRequest, answer: Answer) => void>} */
@@ -1409,9 +1409,9 @@ const ANSWERS = {
   claim: claimAnswered,
   resume: resumeAnswered,
   release: releaseAnswered,
-  beat: beatAnswered,
-  look: lookAnswered,
-  forceRelease: (step, { call }) => look(step, { call }),
+  heartbeat: heartbeatAnswered,
+  read: readAnswered,
+  forceRelease: (step, { call }) => readLease(step, { call }),
   requestRelease: (step, { call }, answer) => settle(step, call, answer),
   declineRelease: declineAnswered,
   takeTurn: takeTurnAnswered,
@@ -1426,8 +1426,8 @@ const FAILURES = {
   claim: claimFailed,
   resume: resumeFailed,
   release: releaseFailed,
-  beat: beatFailed,
-  look: lookFailed,
+  heartbeat: heartbeatFailed,
+  read: readFailed,
   forceRelease: callFailed,
   requestRelease: callFailed,
   declineRelease: callFailed,
@@ -1440,19 +1440,19 @@ const FAILURES = {
 
 /** @type {Record<Timer, (step: Step) => void>} */
 const TIMERS = {
-  beat: tick,
+  heartbeat: heartbeatDue,
   end: overdue,
-  warn: (step) => mind(step),
-  look: (step) => look(step, { failing: 'unheard' }),
+  warn: (step) => checkWarnings(step),
+  read: (step) => readLease(step, { failing: 'unheard' }),
   poll: polled,
   resume,
-  owed: (step) => step.state.owed && giveBack(step),
+  owed: (step) => step.state.owed && sendRelease(step),
   turn: keepTurn,
-  offer: miss,
+  offer: missOffer,
 };
 
 /**
- * A timer that fires late means that the machine slept or the browser froze the tab: then the grant is in doubt.
+ * Runs the rule of a timer. If it fired late, the machine slept or the browser froze the tab, so the grant is in doubt.
  *
  * @param {Step} step
  * @param {InputOf<'timer'>} input
@@ -1469,7 +1469,7 @@ function timerFired(step, { timer, late_ms }) {
 // Opening and reloading.
 
 /**
- * The lease object was made. `left` is what this tab held before, if its page was left less than a minute ago.
+ * Starts a lease object. `left` is what this tab held before, if its page was left less than a minute ago.
  *
  * @param {Step} step
  * @param {InputOf<'opened'>} input
@@ -1478,8 +1478,8 @@ function opened(step, { left, reloaded }) {
   step.state.left = left;
   step.state.reloaded = reloaded;
   if (left) resume(step);
-  else look(step);
-  poll(step);
+  else readLease(step);
+  startPolling(step);
 }
 
 /**
@@ -1503,7 +1503,7 @@ function resumeAnswered(step, _, lease) {
   const ours = lease.mine && lease.fence === left.fence;
   // A claim that was unanswered when the page was left may have been granted.
   const free = state.reloaded && (lease.state === 'free' || (left.asked && lease.mine));
-  if (!ours && !free) return see(step, lease);
+  if (!ours && !free) return showLease(step, lease);
   /** @type {Record<string, unknown>} */
   const body = { ...state.instance };
   if (left.ttl_ms) body.ttl_ms = left.ttl_ms;
@@ -1511,7 +1511,7 @@ function resumeAnswered(step, _, lease) {
 }
 
 /**
- * Reading or claiming failed after a reload.
+ * Tries again for a minute after a reload if the server does not answer.
  *
  * @param {Step} step
  * @param {unknown} _
@@ -1520,7 +1520,7 @@ function resumeAnswered(step, _, lease) {
 function resumeFailed(step, _, error) {
   const { left } = step.state;
   if (!error.status && left && step.now.wall - left.at < RETURN_MS) start(step, 'resume', RETRY_MS);
-  else look(step);
+  else readLease(step);
 }
 
 // Claiming.
@@ -1553,7 +1553,7 @@ function claimAnswered(step, { call, body = {}, sent }, lease) {
     return settle(step, call, lease);
   }
   if (state.grant?.fence !== lease.fence) {
-    letGo(step);
+    dropGrant(step);
     state.serial += 1;
     state.grant = { id: state.serial, fence: lease.fence, claim: 0, ttl_ms: body.ttl_ms ?? null };
     step.effects.push({ do: 'join', grant: state.grant.id, fence: lease.fence });
@@ -1563,8 +1563,8 @@ function claimAnswered(step, { call, body = {}, sent }, lease) {
   state.lost = null;
   state.turn = null;
   state.owed = null;
-  clear(step, 'turn', 'offer', 'look', 'resume', 'owed');
-  hold(step, lease, sent);
+  clear(step, 'turn', 'offer', 'read', 'resume', 'owed');
+  confirmGrant(step, lease, sent);
   step.effects.push({ do: 'lead', grant: grant.id, wanted: !step.now.hidden });
   shareAnswer(step);
   settle(step, call, lease);
@@ -1580,14 +1580,23 @@ function claimFailed(step, request, error) {
   state.taking -= 1;
   if (error.status) state.asked = null;
   if (error.problem?.lease && !state.grant) {
-    overcome(step);
-    see(step, /** @type {Answer} */ (error.problem.lease));
+    endLoss(step);
+    showLease(step, /** @type {Answer} */ (error.problem.lease));
   }
   if (request.resumes) resumeFailed(step, request, error);
   reject(step, request.call, error);
 }
 
-// Calls about another holder.
+// Calls that change nothing in this page until they are answered.
+
+/**
+ * @param {Step} step
+ * @param {LeaseRequest} request
+ * @param {Failure} error
+ */
+function callFailed(step, { call }, error) {
+  reject(step, call, error);
+}
 
 /**
  * @param {Step} step
@@ -1632,8 +1641,8 @@ function declineAnswered(step, { call, body = {} }, answer) {
 // Leaving and coming back.
 
 /**
- * The page is left or the lease object closed. The ttl ends the lease in any case; the release only ends it sooner. An
- * unanswered claim has no fence that could be released: a reload continues with it, otherwise it ends by its ttl.
+ * Releases the lease of a page that is left, or of an object that is closed. The ttl ends the lease in any case; the
+ * release ends it sooner. An unanswered claim has no fence to release: a reload continues with it, or its ttl ends it.
  *
  * @param {Step} step
  * @param {number} grace_ms
@@ -1656,15 +1665,15 @@ function leave(step, grace_ms = 0) {
   const grace = grace_ms ? { grace_ms } : {};
   const left = { fence, claim: number, ...grace, ...state.instance };
   state.farewell = now.alone ? left : null;
-  sayFarewell(step);
+  sendFarewell(step);
 }
 
 /**
- * The page was left and the browser shows it again: the grant that it released is in doubt.
+ * Doubts the grant of a page that was left and is shown again, because the page has released it.
  *
  * @param {Step} step
  */
-function shown(step) {
+function restored(step) {
   const { state, now } = step;
   step.effects.push({ do: 'forget' });
   state.away = false;
@@ -1684,7 +1693,7 @@ function closed(step) {
   const { state } = step;
   if (state.closed) return;
   leave(step);
-  letGo(step);
+  dropGrant(step);
   clear(step, ...state.timers);
   state.closed = true;
   step.effects.push({ do: 'end' });
@@ -1887,7 +1896,7 @@ class Lease extends EventTarget {
     activity.start();
     activity.listeners.add(this.#active);
     this.#listen();
-    this.#unwatch = this.turno.watch(resource, (event) => this.#step({ kind: 'streamed', event }));
+    this.#unwatch = this.turno.watch(resource, (event) => this.#step({ kind: 'event', event }));
     this.#step({ kind: 'opened', left: behind.take(this.#key), reloaded: reloaded() });
   }
 
@@ -1896,11 +1905,11 @@ class Lease extends EventTarget {
     const seen = () => {
       // Only a visible tab leads. Without the Locks API it leads at once, which the rules then see.
       this.#tabsNow?.lead(!hidden());
-      this.#step({ kind: 'seen' });
+      this.#step({ kind: 'visibility' });
     };
     document.addEventListener('visibilitychange', seen, { signal });
     document.addEventListener('resume', () => this.#step({ kind: 'thawed' }), { signal });
-    addEventListener('pageshow', ({ persisted }) => persisted && this.#step({ kind: 'shown' }), { signal });
+    addEventListener('pageshow', ({ persisted }) => persisted && this.#step({ kind: 'restored' }), { signal });
     addEventListener('online', () => this.#step({ kind: 'online' }), { signal });
     addEventListener('pagehide', () => this.#step({ kind: 'left' }), { signal });
   }
@@ -1922,7 +1931,7 @@ class Lease extends EventTarget {
 
   /** The state at this moment. It is true even before a timer could notice that the time is up. */
   get state() {
-    return shownState(this.#state, clock());
+    return stateAt(this.#state, clock());
   }
 
   /** The fence of the grant; it goes along with every write. Null unless the lease is held. */
@@ -1951,7 +1960,7 @@ class Lease extends EventTarget {
    * @param {{ wait_ms?: number, ttl_ms?: number | null }} options
    * @returns {Promise<LeaseDocument>}
    */
-  claim({ wait_ms = 0, ttl_ms = null } = {}) {
+  async claim({ wait_ms = 0, ttl_ms = null } = {}) {
     /** @type {Record<string, unknown>} */
     const body = { ...this.#state.instance };
     if (ttl_ms) body.ttl_ms = ttl_ms;
@@ -1986,7 +1995,7 @@ class Lease extends EventTarget {
    * @param {{ fence?: number }} meant
    * @returns {Promise<LeaseDocument>}
    */
-  forceRelease(reason, { fence } = {}) {
+  async forceRelease(reason, { fence } = {}) {
     return this.#ask({ kind: 'forceRelease', reason, fence });
   }
 
@@ -2162,8 +2171,8 @@ class Lease extends EventTarget {
    * @param {number} fence
    */
   #join(grant, fence) {
-    const heard = (/** @type {TabMessage} */ message) => this.#step({ kind: 'told', grant, message });
-    this.#tabs.set(grant, new Tabs(this.#around, fence, heard, () => this.#step({ kind: 'led', grant })));
+    const heard = (/** @type {TabMessage} */ message) => this.#step({ kind: 'message', grant, message });
+    this.#tabs.set(grant, new Tabs(this.#around, fence, heard, () => this.#step({ kind: 'leads', grant })));
   }
 
   /**

@@ -68,7 +68,7 @@ test('a tab that does not know of the other tabs releases their lease', async ()
 test('a page that counts from the answer overestimates the time of the lease', async () => {
   const context = await newContext(browser);
   await sabotage(context, [
-    ["hold(step, lease, sent);\n  step.effects.push({ do: 'lead'", "hold(step, lease, clocksOf(step.now));\n  step.effects.push({ do: 'lead'"],
+    ["confirmGrant(step, lease, sent);\n  step.effects.push({ do: 'lead'", "confirmGrant(step, lease, clocksOf(step.now));\n  step.effects.push({ do: 'lead'"],
   ]);
   const tab = await openPage(context, server, ana, 'caja:4', { clock: true });
   await tab.page.clock.pauseAt(Date.now() + 3_600_000);

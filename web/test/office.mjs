@@ -6,7 +6,7 @@ import { CALM, Server, openBrowser } from './harness.mjs';
 import { assertAccessible, overflowsSideways, screenshots } from './a11y.mjs';
 import { signedIn } from './console.mjs';
 
-/** A ttl for tests that move the clock of the page: the lock must not expire before them. */
+/** A long ttl for tests that move the clock of the page, which does not move the clock of the server. */
 export const SLOW = { ...CALM, ttl_ms: 180_000, max_ttl_ms: 180_000 };
 
 /** Ana and Leo are editors, Vera is a viewer. Each test file is a process and has its own. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { reduce } from '../turno/rules.js';
-import { firstState, shownState } from '../turno/step.js';
+import { firstState, stateAt } from '../turno/step.js';
 
 export const POLICY = {
   ttl_ms: 60_000,
@@ -72,7 +72,7 @@ export class Page {
   }
 
   show(visible) {
-    return this.at({ hidden: !visible }).input('seen');
+    return this.at({ hidden: !visible }).input('visibility');
   }
 
   done(kind) {
@@ -102,7 +102,7 @@ export class Page {
   }
 
   get shown() {
-    return shownState(this.state, this.now);
+    return stateAt(this.state, this.now);
   }
 
   answer(request, answer) {
@@ -142,8 +142,8 @@ export function holding(options = {}, lease = mine()) {
 /** A page that holds the lease and has sent a heartbeat. */
 export function beating(options) {
   const page = holding(options).passes(10_000);
-  page.fires('beat');
-  assert.deepEqual(page.sentNames, ['beat']);
+  page.fires('heartbeat');
+  assert.deepEqual(page.sentNames, ['heartbeat']);
   return [page, page.sent[0]];
 }
 

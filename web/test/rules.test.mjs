@@ -14,14 +14,14 @@ test('a granted claim makes the lease held, joins the tabs and answers the call'
   assert.deepEqual(page.events, ['held']);
   assert.deepEqual(page.done('join'), [{ do: 'join', grant: 1, fence: 7 }]);
   assert.deepEqual(page.done('settle').map(({ call, answer }) => [call, answer.fence]), [[1, 7]]);
-  assert.equal(page.timer('beat'), POLICY.heartbeat_interval_ms);
+  assert.equal(page.timer('heartbeat'), POLICY.heartbeat_interval_ms);
 });
 
 test('a reduction leaves the state before it unchanged', () => {
   const page = holding();
   const before = page.state;
   const copy = structuredClone(before);
-  page.passes(10_000).fires('beat');
+  page.passes(10_000).fires('heartbeat');
   assert.notEqual(page.state, before);
   assert.deepEqual(before, copy);
 });
@@ -56,7 +56,7 @@ test('an answer that a newer answer overtook changes nothing', () => {
   const [page, beat] = beating();
   const newer = { steady: page.now.steady + 1_000, wall: page.now.wall + 1_000 };
   page.passes(2_000).answer({ ...beat, sent: newer }, mine({ expires_in_ms: 50_000 }));
-  page.answer({ ...beat, name: 'look' }, mine({ expires_in_ms: 10_000 }));
+  page.answer({ ...beat, name: 'read' }, mine({ expires_in_ms: 10_000 }));
   assert.equal(expiresIn(page.state, page.now), 49_000);
 });
 
@@ -81,7 +81,7 @@ test('a late refusal of an old grant does not lose the new grant', () => {
 test('a message of the tabs of an old grant changes nothing', () => {
   const page = holding();
   const before = page.state;
-  page.input('told', { grant: 99, message: { kind: 'ended' } });
+  page.input('message', { grant: 99, message: { kind: 'ended' } });
   assert.deepEqual([page.state, page.effects], [before, []]);
 });
 
@@ -91,7 +91,7 @@ test('each release request is announced once, and a declined one is not', () => 
   const [page, beat] = beating();
   page.answer(beat, mine({ requests: [declined, request] }));
   assert.deepEqual(page.done('emit').filter(({ name }) => name === 'requested').map(({ detail }) => detail.at), ['10:00']);
-  page.passes(10_000).fires('beat');
+  page.passes(10_000).fires('heartbeat');
   page.answer(page.sent[0], mine({ requests: [request] }));
   assert.deepEqual(page.events, []);
 });
@@ -104,72 +104,79 @@ test('a visible page that leads sends a heartbeat with the fence and the idle ti
 });
 
 test('a hidden page sends no heartbeat', () => {
-  const page = holding().show(false).passes(10_000).fires('beat');
+  const page = holding().show(false).passes(10_000).fires('heartbeat');
   assert.deepEqual(page.sentNames, []);
-  assert.equal(page.timer('beat'), POLICY.heartbeat_interval_ms);
+  assert.equal(page.timer('heartbeat'), POLICY.heartbeat_interval_ms);
 });
 
 test('a tab that does not lead sends no heartbeat', () => {
-  const page = holding().passes(10_000).at({ leads: false }).fires('beat');
+  const page = holding().passes(10_000).at({ leads: false }).fires('heartbeat');
   assert.deepEqual([page.sentNames, page.done('insist').length], [[], 1]);
 });
 
 test('an idle page sends no heartbeat after the server knows that the person is idle', () => {
   const page = holding().passes(10_000);
-  page.passes(POLICY.idle_guard_ms).fires('beat');
+  page.passes(POLICY.idle_guard_ms).fires('heartbeat');
   page.answer(page.sent[0], mine({ renewed: false, reason: 'idle' }));
-  page.passes(10_000).fires('beat');
+  page.passes(10_000).fires('heartbeat');
   assert.deepEqual(page.sentNames, []);
   page.moves();
-  assert.deepEqual(page.sentNames, ['beat']);
+  assert.deepEqual(page.sentNames, ['heartbeat']);
 });
 
 test('two heartbeats are never under way at once: the second follows the answer', () => {
   const [page, beat] = beating();
-  page.fires('beat');
+  page.fires('heartbeat');
   assert.deepEqual(page.sentNames, []);
   page.answer(beat, mine());
-  assert.deepEqual(page.sentNames, ['beat']);
+  assert.deepEqual(page.sentNames, ['heartbeat']);
 });
 
 test('a heartbeat of another tab renews, and this tab waits half an interval longer', () => {
   const page = holding().passes(20_000);
   const message = { kind: 'lease', lease: mine({ claim: 4 }), wall: page.now.wall - 3_000, idle: false };
-  page.input('told', { grant: 1, message });
+  page.input('message', { grant: 1, message });
   assert.equal(expiresIn(page.state, page.now), 57_000);
-  assert.equal(page.timer('beat'), 15_000);
+  assert.equal(page.timer('heartbeat'), 15_000);
   assert.equal(page.state.grant.claim, 4);
+});
+
+test('a tab that starts to lead sends the heartbeat that is due, and none before', () => {
+  const page = holding().passes(9_999).input('leads', { grant: 1 });
+  assert.deepEqual(page.sentNames, []);
+  page.passes(1).input('leads', { grant: 1 });
+  assert.deepEqual(page.sentNames, ['heartbeat']);
 });
 
 test('a read renews nothing and leaves the next heartbeat due when it was', () => {
   const page = holding().passes(4_000);
   page.answer(page.request('refresh', { call: 2 }), mine());
-  assert.equal(page.timer('beat'), undefined);
+  assert.equal(page.timer('heartbeat'), undefined);
   assert.deepEqual(page.state.renewed, { steady: 1_000, wall: 1_700_000_000_000 });
 });
 
 test('one failed heartbeat costs nothing and is tried again soon', () => {
   const [page, beat] = beating();
   page.fail(beat, OFFLINE);
-  assert.deepEqual([page.shown, page.events, page.timer('beat')], ['held', [], 500]);
-  page.passes(500).fires('beat');
+  assert.deepEqual([page.shown, page.events, page.timer('heartbeat')], ['held', [], 500]);
+  page.passes(500).fires('heartbeat');
   page.fail(page.sent[0], OFFLINE);
-  assert.equal(page.timer('beat'), 1_000);
+  assert.equal(page.timer('heartbeat'), 1_000);
 });
 
 test('work that a failed heartbeat reported is reported again', () => {
-  const page = holding().input('worked').passes(10_000).fires('beat');
+  const page = holding().input('worked').passes(10_000).fires('heartbeat');
   const [beat] = page.sent;
   assert.equal(beat.body.worked, true);
-  page.fail(beat, OFFLINE).passes(500).fires('beat');
+  page.fail(beat, OFFLINE).passes(500).fires('heartbeat');
   assert.equal(page.sent[0].body.worked, true);
 });
 
 // Doubt.
 
 test('after sleep the state is unknown until the server answers', () => {
-  const page = holding().passes(30_000).fires('beat', 20_000);
-  assert.deepEqual([page.shown, page.events, page.sentNames], ['unknown', ['unknown'], ['beat']]);
+  const page = holding().passes(30_000).fires('heartbeat', 20_000);
+  assert.deepEqual([page.shown, page.events, page.sentNames], ['unknown', ['unknown'], ['heartbeat']]);
   page.answer(page.sent[0], mine());
   assert.deepEqual([page.shown, page.events], ['held', ['held']]);
 });
@@ -182,19 +189,19 @@ test('an answer to a request that was sent before the sleep leaves the state unk
 });
 
 test('a timer that fires a little late causes no doubt', () => {
-  const page = holding().passes(15_000).fires('beat', 5_000);
-  assert.deepEqual([page.shown, page.sentNames], ['held', ['beat']]);
+  const page = holding().passes(15_000).fires('heartbeat', 5_000);
+  assert.deepEqual([page.shown, page.sentNames], ['held', ['heartbeat']]);
 });
 
 test('a hidden page that slept reads the lease and renews nothing', () => {
   const page = holding().show(false).passes(30_000).fires('poll', 20_000);
   assert.equal(page.shown, 'unknown');
-  assert.ok(page.sentNames.includes('look') && !page.sentNames.includes('beat'));
+  assert.ok(page.sentNames.includes('read') && !page.sentNames.includes('heartbeat'));
 });
 
 test('a held lease whose time is up without an answer is unknown, and the server is asked', () => {
   const page = holding().passes(60_000).fires('end');
-  assert.deepEqual([page.events, page.sentNames], [['unknown'], ['beat']]);
+  assert.deepEqual([page.events, page.sentNames], [['unknown'], ['heartbeat']]);
 });
 
 // Losing.
@@ -209,7 +216,7 @@ test('a refused heartbeat loses the lease and tells the other tabs', () => {
 
 test('a lost lease stays lost until the person acts', () => {
   const page = losing();
-  page.input('streamed', { event: { name: 'lease.released' } });
+  page.input('event', { event: { name: 'lease.released' } });
   page.answer(page.sent[0], free());
   assert.deepEqual([page.shown, page.state.lease.state], ['lost', 'free']);
   page.fail(page.claim(), refusal(409, { code: 'lease_held', lease: locked() }));
@@ -225,7 +232,7 @@ test('a claim without an answer leaves a lost lease lost', () => {
 test('a read that finds another fence asks with a heartbeat why, and answers the call after it', () => {
   const page = holding();
   page.answer(page.request('refresh', { call: 5 }), locked());
-  assert.deepEqual([page.shown, page.sentNames, page.done('settle')], ['unknown', ['beat'], []]);
+  assert.deepEqual([page.shown, page.sentNames, page.done('settle')], ['unknown', ['heartbeat'], []]);
   page.fail(page.sent[0], refusal(409, { code: 'lease_lost', reason: 'taken' }));
   assert.deepEqual([page.shown, page.state.lost.reason], ['lost', 'taken']);
   assert.deepEqual(page.done('settle').map(({ call }) => call), [5]);
@@ -235,9 +242,9 @@ test('a forbidden heartbeat makes the state unknown, and lost when the time is u
   const [page, beat] = beating();
   page.fail(beat, refusal(403));
   assert.deepEqual([page.shown, page.events], ['unknown', ['unknown', 'error']]);
-  page.passes(60_000).fires('beat');
+  page.passes(60_000).fires('heartbeat');
   page.fail(page.sent[0], refusal(403));
-  assert.deepEqual([page.shown, page.state.lost.cause, page.sentNames], ['lost', 'forbidden', ['look']]);
+  assert.deepEqual([page.shown, page.state.lost.cause, page.sentNames], ['lost', 'forbidden', ['read']]);
 });
 
 test('with `single` a newer claim of another page moves the lease there and releases nothing', () => {
@@ -317,14 +324,33 @@ test('a heartbeat that is answered after the page was left repeats the release',
 });
 
 test('a page that the browser shows again is unknown until the server answers', () => {
-  const page = holding().input('left').passes(1_000).input('shown');
-  assert.deepEqual([page.shown, page.sentNames, page.done('join').length], ['unknown', ['beat'], 1]);
+  const page = holding().input('left').passes(1_000).input('restored');
+  assert.deepEqual([page.shown, page.sentNames, page.done('join').length], ['unknown', ['heartbeat'], 1]);
 });
 
 test('a reload continues with the grant that its page held', () => {
   const page = new Page({ left: { fence: 7, ttl_ms: 90_000, at: 1_700_000_000_000 }, reloaded: true });
   page.answer(page.sent[0], mine());
   assert.deepEqual(page.sent.map(({ name, body }) => [name, body]), [['claim', { ttl_ms: 90_000 }]]);
+});
+
+test('a reload continues with a claim that was unanswered when the page was left', () => {
+  const before = new Page();
+  before.claim();
+  before.passes(1_000).input('left');
+  assert.deepEqual(before.done('remember'), [{ do: 'remember', grant: { asked: true } }]);
+  const page = new Page({ left: { asked: true, at: 1_700_000_000_000 }, reloaded: true });
+  page.answer(page.sent[0], mine());
+  assert.deepEqual(page.sentNames, ['claim']);
+});
+
+test('a reload without an answer tries again for a minute and then only reads', () => {
+  const page = new Page({ left: { fence: 7, ttl_ms: null, at: 1_700_000_000_000 }, reloaded: true });
+  page.fail(page.sent[0], OFFLINE);
+  assert.deepEqual([page.sentNames, page.timer('resume')], [[], 500]);
+  page.passes(60_000).fires('resume');
+  page.fail(page.sent[0], OFFLINE);
+  assert.deepEqual([page.sentNames, page.timer('resume')], [['read'], undefined]);
 });
 
 test('a page that was not reloaded claims nothing that is free', () => {
@@ -345,11 +371,11 @@ test('a grant that arrives after the object was closed is released', () => {
 
 test('the idle warning ends when the server has renewed the lease, and not with activity alone', () => {
   const [page, beat] = beating();
-  page.answer(beat, mine()).passes(110_000).fires('beat');
+  page.answer(beat, mine()).passes(110_000).fires('heartbeat');
   page.answer(page.sent[0], mine());
   assert.deepEqual(page.events, ['idle-warning']);
   page.moves();
-  assert.deepEqual([page.events, page.sentNames, page.state.warned], [[], ['beat'], { reason: 'idle' }]);
+  assert.deepEqual([page.events, page.sentNames, page.state.warned], [[], ['heartbeat'], { reason: 'idle' }]);
   page.answer(page.sent[0], mine());
   assert.deepEqual([page.events, page.state.warned], [['active'], null]);
 });
@@ -382,6 +408,14 @@ test('a page without a grant is never warned', () => {
   assert.deepEqual([page.effects, warningOf(page.state, page.now)], [[], null]);
 });
 
+test('work during a warning sends a heartbeat at once, and another tab hears of the work', () => {
+  const page = holding({}, mine({ rolling_in_ms: 60_000 }));
+  assert.deepEqual(page.event('idle-warning').reason, 'rolling_timeout');
+  page.input('worked');
+  assert.deepEqual([page.sentNames, page.sent[0].body.worked], [['heartbeat'], true]);
+  assert.deepEqual(page.done('tell').map(({ message }) => message), [{ kind: 'work' }]);
+});
+
 // Seeing other holders.
 
 test('a lease of another holder whose expiry has passed without news is unknown', () => {
@@ -389,8 +423,8 @@ test('a lease of another holder whose expiry has passed without news is unknown'
   page.answer(page.sent[0], locked());
   assert.equal(page.shown, 'other');
   assert.equal(page.passes(60_001).shown, 'unknown');
-  page.fires('look').fail(page.sent[0], OFFLINE);
-  assert.deepEqual([page.events, page.timer('look')], [['unknown'], 5_000]);
+  page.fires('read').fail(page.sent[0], OFFLINE);
+  assert.deepEqual([page.events, page.timer('read')], [['unknown'], 5_000]);
 });
 
 test('a poll reads only what the stream does not tell', () => {
@@ -398,5 +432,5 @@ test('a poll reads only what the stream does not tell', () => {
   page.answer(page.sent[0], free()).passes(10_000).fires('poll');
   assert.deepEqual(page.sentNames, []);
   page.at({ live: false }).passes(10_000).fires('poll');
-  assert.deepEqual([page.sentNames, page.timer('poll')], [['look'], 10_000]);
+  assert.deepEqual([page.sentNames, page.timer('poll')], [['read'], 10_000]);
 });

@@ -53,7 +53,7 @@ test('a missed offer costs the place', () => {
 });
 
 test('the end of a task ends the place in its line', () => {
-  const page = waiting().input('streamed', { event: { name: 'lease.line_closed', detail: 'completed' } });
+  const page = waiting().input('event', { event: { name: 'lease.line_closed', detail: 'completed' } });
   assert.deepEqual([page.event('turn').over, page.state.turn], ['completed', null]);
 });
 

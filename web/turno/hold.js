@@ -4,20 +4,20 @@
 /** @import { Lost, ReleaseRequest } from '../turno.js' */
 /** @import { Answer, Call, Clocks, Failure, LeaseRequest, Step, TabMessage } from './types.js' */
 
-import { foresee, see, unheard } from './see.js';
-import { HOLDING, become, clear, clocksOf, detailOf, documentOf, emit, expiresIn, grantOf, letGo, reject, send, settle, start, tell } from './step.js';
+import { readAtEnd, showLease, unheard } from './see.js';
+import { HOLDING, become, clear, clocksOf, detailOf, documentOf, dropGrant, emit, expiresIn, grantOf, reject, send, settle, start, tell } from './step.js';
 import { REQUEST_MS, RETRY_MAX_MS, RETRY_MS, SLEPT_MS, between } from './time.js';
-import { idleFor, mind } from './warn.js';
+import { checkWarnings, idleFor } from './warn.js';
 
 /**
- * An answer to the request that was sent at `sent` confirms the grant. `beaten`: the request renews, a plain read does not.
+ * Takes an answer that confirms the grant. `sent` is when its request was sent; a plain read does not renew (`renews`).
  *
  * @param {Step} step
  * @param {Answer} lease
  * @param {Clocks} sent
- * @param {boolean} beaten
+ * @param {boolean} renews
  */
-export function hold(step, lease, sent, beaten = true) {
+export function confirmGrant(step, lease, sent, renews = true) {
   const { state, now } = step;
   // The claim number only grows, so a higher one means that another page has claimed the lease since.
   if (state.single && !state.taking && lease.claim > grantOf(state).claim) return move(step, lease);
@@ -30,12 +30,12 @@ export function hold(step, lease, sent, beaten = true) {
   state.lasts = lease.expires_in_ms ?? 0;
   state.retry = RETRY_MS;
   // A read renews nothing, so the next heartbeat stays due when it was.
-  if (beaten) state.renewed = clocksOf(now);
-  if (beaten || !state.timers.includes('beat')) start(step, 'beat', lease.policy.heartbeat_interval_ms);
+  if (renews) state.renewed = clocksOf(now);
+  if (renews || !state.timers.includes('heartbeat')) start(step, 'heartbeat', lease.policy.heartbeat_interval_ms);
   // Waits at least 50 ms, because the server can end the lease a moment after this page does.
   start(step, 'end', Math.max(expiresIn(state, now), 50));
-  mind(step, beaten && lease.renewed !== false);
-  if (beaten) state.refused = null;
+  checkWarnings(step, renews && lease.renewed !== false);
+  if (renews) state.refused = null;
   // A request that was sent before a sleep says nothing about the time after it.
   if (sent.steady < state.doubted || expiresIn(state, now) <= 0 || state.refused) {
     if (state.name !== 'unknown') become(step, 'unknown');
@@ -71,10 +71,10 @@ function announceRequests(step, requests) {
  */
 function lose(step, { reason = 'expired', cause = null, by = null, by_name = null, note = null, detail = null, lease = null }) {
   const { state } = step;
-  letGo(step);
+  dropGrant(step);
   if (lease) {
     state.lease = lease;
-    foresee(step, lease);
+    readAtEnd(step, lease);
   }
   state.lost = { reason, cause, by, by_name, note, message: detail };
   become(step, 'lost');
@@ -82,34 +82,35 @@ function lose(step, { reason = 'expired', cause = null, by = null, by_name = nul
 }
 
 /**
- * Another page of this person has claimed the lease and continues. Nothing is released, because the lease is theirs now.
+ * Ends the grant because another page of this person has claimed the lease. Releases nothing: the other page holds it now.
  *
  * @param {Step} step
  * @param {Answer} lease
  */
 function move(step, lease) {
   const { near } = step.now;
-  letGo(step);
-  see(step, lease);
+  dropGrant(step);
+  showLease(step, lease);
   emit(step, 'moved', { ...detailOf(step), near });
 }
 
 // Heartbeats.
 
 /**
- * A heartbeat is due. It is left out while the page is hidden, another tab leads, or the server knows that the person is idle.
+ * Sends the heartbeat that is due. Leaves it out while the page is hidden, another tab leads, or the server knows that the
+ * person is idle.
  *
  * @param {Step} step
  */
-export function tick(step) {
+export function heartbeatDue(step) {
   const { state, now } = step;
   const { heartbeat_interval_ms: interval, idle_guard_ms: guard } = documentOf(state).policy;
-  const idle = state.saidIdle && guard && idleFor(now) >= guard;
-  if (state.name === 'unknown') confirm(step);
+  const idle = state.idleReported && guard && idleFor(now) >= guard;
+  if (state.name === 'unknown') askServer(step);
   else if (now.hidden || !now.leads || idle) {
     step.effects.push({ do: 'insist', grant: grantOf(state).id });
-    start(step, 'beat', interval);
-  } else beat(step);
+    start(step, 'heartbeat', interval);
+  } else sendHeartbeat(step);
 }
 
 /**
@@ -118,7 +119,7 @@ export function tick(step) {
  * @param {Step} step
  * @param {{ call?: Call, lease?: Answer | null }} waiting
  */
-export function beat(step, { call = null, lease = null } = {}) {
+export function sendHeartbeat(step, { call = null, lease = null } = {}) {
   const { state, now } = step;
   const { grant } = state;
   if (!grant || state.beating) {
@@ -131,7 +132,7 @@ export function beat(step, { call = null, lease = null } = {}) {
   state.worked = false;
   state.beating = true;
   const timeout_ms = Math.min(REQUEST_MS, Math.max(1_000, state.lasts / 2));
-  send(step, 'beat', { method: 'POST', verb: 'heartbeat', body, timeout_ms, grant: grant.id, call, lease });
+  send(step, 'heartbeat', { method: 'POST', verb: 'heartbeat', body, timeout_ms, grant: grant.id, call, lease });
 }
 
 /**
@@ -139,21 +140,21 @@ export function beat(step, { call = null, lease = null } = {}) {
  * @param {LeaseRequest} request
  * @param {Answer} answer
  */
-export function beatAnswered(step, request, answer) {
+export function heartbeatAnswered(step, request, answer) {
   const { state } = step;
   const current = () => state.grant?.id === request.grant;
   // The heartbeat was under way when the page was left, and may have undone the release.
-  if (state.away) sayFarewell(step);
+  if (state.away) sendFarewell(step);
   else if (current()) {
-    // The server knows from one heartbeat that the person is idle, so `tick` sends no more.
-    state.saidIdle = answer.reason === 'idle';
-    hold(step, answer, request.sent);
+    // The server knows from one heartbeat that the person is idle, so `heartbeatDue` sends no more.
+    state.idleReported = answer.reason === 'idle';
+    confirmGrant(step, answer, request.sent);
     if (current()) {
       shareAnswer(step);
       step.effects.push({ do: 'count', grant: grantOf(state).id });
     }
   }
-  beatEnded(step, request);
+  heartbeatEnded(step, request);
 }
 
 /**
@@ -161,28 +162,28 @@ export function beatAnswered(step, request, answer) {
  * @param {LeaseRequest} request
  * @param {Failure} error
  */
-export function beatFailed(step, request, error) {
+export function heartbeatFailed(step, request, error) {
   const { state } = step;
   state.worked ||= request.body?.worked === true;
   if (state.grant?.id === request.grant && !state.away) failed(step, error);
-  beatEnded(step, request);
+  heartbeatEnded(step, request);
 }
 
 /**
  * @param {Step} step
  * @param {LeaseRequest} request
  */
-function beatEnded(step, { call, lease }) {
+function heartbeatEnded(step, { call, lease }) {
   const { state } = step;
   state.beating = false;
   const again = state.again && state.grant && !state.away;
   state.again = false;
-  if (again) beat(step);
+  if (again) sendHeartbeat(step);
   settle(step, call, lease);
 }
 
 /**
- * A heartbeat or a read of a held lease failed.
+ * Follows a failed heartbeat or a failed read of a held lease.
  *
  * @param {Step} step
  * @param {Failure} error
@@ -198,7 +199,7 @@ function failed(step, error) {
     // The lease is no longer renewed, so it is lost when its time is up. The read shows who has it then.
     if (expiresIn(state, now) <= 0) {
       lose(step, { cause: 'forbidden', detail: error.message });
-      look(step);
+      readLease(step);
       return emit(step, 'error', { error });
     }
     if (state.name === 'held') become(step, 'unknown');
@@ -209,11 +210,11 @@ function failed(step, error) {
   const left = expiresIn(state, now);
   const pause = left > 0 ? Math.min(state.retry, Math.max(left / 3, RETRY_MS)) : state.retry;
   state.retry = Math.min(state.retry * 2, RETRY_MAX_MS);
-  start(step, 'beat', pause, [0.75, 1]);
+  start(step, 'heartbeat', pause, [0.75, 1]);
 }
 
 /**
- * The time of the lease is up as far as this page knows. Only the server can say whether it really is.
+ * Doubts a lease whose time is up as far as this page knows. Only the server can say whether it has ended.
  *
  * @param {Step} step
  */
@@ -221,11 +222,11 @@ export function overdue(step) {
   const left = expiresIn(step.state, step.now);
   if (left > 0) return start(step, 'end', left);
   become(step, 'unknown');
-  confirm(step);
+  askServer(step);
 }
 
 /**
- * After a sleep or a freeze, nothing that this page knows is certain until the server answers.
+ * Makes the state unknown until the server answers, because after a sleep or a freeze nothing is certain.
  *
  * @param {Step} step
  */
@@ -236,7 +237,7 @@ export function doubt(step) {
     clear(step, ...HOLDING);
     become(step, 'unknown');
   }
-  confirm(step);
+  askServer(step);
 }
 
 /**
@@ -244,9 +245,9 @@ export function doubt(step) {
  *
  * @param {Step} step
  */
-function confirm(step) {
-  if (step.state.grant && !step.now.hidden) beat(step);
-  else look(step, { failing: 'failed' });
+function askServer(step) {
+  if (step.state.grant && !step.now.hidden) sendHeartbeat(step);
+  else readLease(step, { failing: 'failed' });
 }
 
 // Reading the lease.
@@ -257,8 +258,8 @@ function confirm(step) {
  * @param {Step} step
  * @param {{ call?: Call, failing?: 'failed' | 'unheard' | null }} options
  */
-export function look(step, { call = null, failing = null } = {}) {
-  send(step, 'look', { method: 'GET', grant: step.state.grant?.id ?? null, call, failing });
+export function readLease(step, { call = null, failing = null } = {}) {
+  send(step, 'read', { method: 'GET', grant: step.state.grant?.id ?? null, call, failing });
 }
 
 /**
@@ -266,16 +267,16 @@ export function look(step, { call = null, failing = null } = {}) {
  * @param {LeaseRequest} request
  * @param {Answer} lease
  */
-export function lookAnswered(step, { call, grant, sent }, lease) {
+export function readAnswered(step, { call, grant, sent }, lease) {
   const { state } = step;
   const stale = grant !== (state.grant?.id ?? null) || state.away || state.closed;
   if (!stale && grant && !(lease.mine && lease.fence === grantOf(state).fence)) {
     // The fence is stale for good. A heartbeat with it changes nothing, and its refusal says why the lease was lost.
     become(step, 'unknown');
-    return beat(step, { call, lease });
+    return sendHeartbeat(step, { call, lease });
   }
-  if (!stale && grant) hold(step, lease, sent, false);
-  else if (!stale) see(step, lease);
+  if (!stale && grant) confirmGrant(step, lease, sent, false);
+  else if (!stale) showLease(step, lease);
   settle(step, call, lease);
 }
 
@@ -284,7 +285,7 @@ export function lookAnswered(step, { call, grant, sent }, lease) {
  * @param {LeaseRequest} request
  * @param {Failure} error
  */
-export function lookFailed(step, { call, failing }, error) {
+export function readFailed(step, { call, failing }, error) {
   if (failing === 'failed' && step.state.grant) failed(step, error);
   if (failing === 'unheard') unheard(step);
   reject(step, call, error);
@@ -293,35 +294,39 @@ export function lookFailed(step, { call, failing }, error) {
 // The page and the person.
 
 /**
- * The page was shown or hidden.
+ * Follows a change of visibility.
  *
  * @param {Step} step
  */
-export function seen(step) {
+export function followVisibility(step) {
   const { state, now } = step;
-  if (state.grant) mind(step);
+  if (state.grant) checkWarnings(step);
   if (now.hidden) return;
   const interval = state.lease?.policy.heartbeat_interval_ms ?? 0;
   if (state.grant && now.wall - state.ticked > interval + SLEPT_MS) doubt(step);
-  else if (state.grant) tick(step);
-  else look(step);
+  else if (state.grant) heartbeatDue(step);
+  else readLease(step);
 }
 
-/** @param {Step} step */
+/**
+ * Follows activity of the person: tells the other tabs and answers a warning.
+ *
+ * @param {Step} step
+ */
 export function active(step) {
   const { state, now } = step;
   if (!state.grant) return;
   tell(step, { kind: 'active', wall: now.active.wall });
-  if (state.warned?.reason === 'idle' || state.saidIdle) {
-    state.saidIdle = false;
+  if (state.warned?.reason === 'idle' || state.idleReported) {
+    state.idleReported = false;
     // The warning ends when the server has renewed the lease, and not before.
-    if (!now.hidden && now.leads) beat(step);
+    if (!now.hidden && now.leads) sendHeartbeat(step);
   }
-  mind(step);
+  checkWarnings(step);
 }
 
 /**
- * Real work was done: the next heartbeat restarts the rolling timeout.
+ * Notes real work: the next heartbeat restarts the rolling timeout.
  *
  * @param {Step} step
  */
@@ -329,14 +334,18 @@ export function worked(step) {
   const { state } = step;
   state.worked = true;
   if (state.grant) tell(step, { kind: 'work' });
-  touch(step, clocksOf(step.now));
-  if (state.warned) beat(step);
+  noteActivity(step, clocksOf(step.now));
+  if (state.warned) sendHeartbeat(step);
   else active(step);
 }
 
-/** @param {Step} step */
+/**
+ * Notes that the person is still there.
+ *
+ * @param {Step} step
+ */
 export function keep(step) {
-  touch(step, clocksOf(step.now));
+  noteActivity(step, clocksOf(step.now));
   active(step);
 }
 
@@ -346,7 +355,7 @@ export function keep(step) {
  * @param {Step} step
  * @param {Clocks} when
  */
-function touch(step, when) {
+function noteActivity(step, when) {
   if (when.steady > step.now.active.steady) step.now = { ...step.now, active: when };
   step.effects.push({ do: 'touch', when });
 }
@@ -359,46 +368,46 @@ function touch(step, when) {
  * @param {Step} step
  */
 export function shareAnswer(step) {
-  const { sent, saidIdle } = step.state;
-  tell(step, { kind: 'lease', lease: documentOf(step.state), wall: sent.wall, idle: saidIdle });
+  const { sent, idleReported } = step.state;
+  tell(step, { kind: 'lease', lease: documentOf(step.state), wall: sent.wall, idle: idleReported });
 }
 
 /**
- * From now on this tab sends the heartbeats for all tabs.
+ * Starts to send the heartbeats for all tabs.
  *
  * @param {Step} step
  * @param {{ grant: number }} input
  */
-export function led(step, { grant }) {
+export function startLeading(step, { grant }) {
   const { state, now } = step;
   if (state.grant?.id !== grant) return;
-  if (between(state.renewed, now) >= documentOf(state).policy.heartbeat_interval_ms) tick(step);
+  if (between(state.renewed, now) >= documentOf(state).policy.heartbeat_interval_ms) heartbeatDue(step);
 }
 
 /**
- * Another tab sent a message.
+ * Follows a message of another tab.
  *
  * @param {Step} step
  * @param {{ grant: number, message: TabMessage }} input
  */
-export function told(step, { grant, message }) {
+export function followMessage(step, { grant, message }) {
   const { state, now } = step;
   if (state.grant?.id !== grant) return;
-  if (message.kind === 'ended') return look(step, { failing: 'failed' });
+  if (message.kind === 'ended') return readLease(step, { failing: 'failed' });
   if (message.kind === 'work') {
     state.worked = true;
-    if (state.warned && now.leads) beat(step);
+    if (state.warned && now.leads) sendHeartbeat(step);
     return;
   }
   const ago = Math.max(0, now.wall - message.wall);
   const when = { steady: now.steady - ago, wall: message.wall };
-  if (message.kind === 'active') return touch(step, when);
+  if (message.kind === 'active') return noteActivity(step, when);
   if (!state.single) state.grant = { ...state.grant, claim: Math.max(state.grant.claim, message.lease.claim) };
-  state.saidIdle = message.idle;
-  hold(step, message.lease, when);
+  state.idleReported = message.idle;
+  confirmGrant(step, message.lease, when);
   if (!state.grant) return;
   // The tab that has just sent a heartbeat also sends the next one: its interval starts with the answer.
-  start(step, 'beat', message.lease.policy.heartbeat_interval_ms * 1.5);
+  start(step, 'heartbeat', message.lease.policy.heartbeat_interval_ms * 1.5);
 }
 
 /**
@@ -406,6 +415,6 @@ export function told(step, { grant, message }) {
  *
  * @param {Step} step
  */
-export function sayFarewell(step) {
+export function sendFarewell(step) {
   if (step.state.farewell) step.effects.push({ do: 'farewell', body: step.state.farewell });
 }

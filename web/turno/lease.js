@@ -8,7 +8,7 @@ import { activity } from './activity.js';
 import { share } from './client.js';
 import { behind, reloaded } from './reload.js';
 import { reduce } from './rules.js';
-import { expiresIn, firstState, grantOf, offerIn, shownState } from './step.js';
+import { expiresIn, firstState, grantOf, offerIn, stateAt } from './step.js';
 import { Tabs } from './tabs.js';
 import { REQUEST_MS, clock, hidden, nothing } from './time.js';
 import { warningOf } from './warn.js';
@@ -77,7 +77,7 @@ export class Lease extends EventTarget {
     activity.start();
     activity.listeners.add(this.#active);
     this.#listen();
-    this.#unwatch = this.turno.watch(resource, (event) => this.#step({ kind: 'streamed', event }));
+    this.#unwatch = this.turno.watch(resource, (event) => this.#step({ kind: 'event', event }));
     this.#step({ kind: 'opened', left: behind.take(this.#key), reloaded: reloaded() });
   }
 
@@ -86,11 +86,11 @@ export class Lease extends EventTarget {
     const seen = () => {
       // Only a visible tab leads. Without the Locks API it leads at once, which the rules then see.
       this.#tabsNow?.lead(!hidden());
-      this.#step({ kind: 'seen' });
+      this.#step({ kind: 'visibility' });
     };
     document.addEventListener('visibilitychange', seen, { signal });
     document.addEventListener('resume', () => this.#step({ kind: 'thawed' }), { signal });
-    addEventListener('pageshow', ({ persisted }) => persisted && this.#step({ kind: 'shown' }), { signal });
+    addEventListener('pageshow', ({ persisted }) => persisted && this.#step({ kind: 'restored' }), { signal });
     addEventListener('online', () => this.#step({ kind: 'online' }), { signal });
     addEventListener('pagehide', () => this.#step({ kind: 'left' }), { signal });
   }
@@ -112,7 +112,7 @@ export class Lease extends EventTarget {
 
   /** The state at this moment. It is true even before a timer could notice that the time is up. */
   get state() {
-    return shownState(this.#state, clock());
+    return stateAt(this.#state, clock());
   }
 
   /** The fence of the grant; it goes along with every write. Null unless the lease is held. */
@@ -141,7 +141,7 @@ export class Lease extends EventTarget {
    * @param {{ wait_ms?: number, ttl_ms?: number | null }} options
    * @returns {Promise<LeaseDocument>}
    */
-  claim({ wait_ms = 0, ttl_ms = null } = {}) {
+  async claim({ wait_ms = 0, ttl_ms = null } = {}) {
     /** @type {Record<string, unknown>} */
     const body = { ...this.#state.instance };
     if (ttl_ms) body.ttl_ms = ttl_ms;
@@ -176,7 +176,7 @@ export class Lease extends EventTarget {
    * @param {{ fence?: number }} meant
    * @returns {Promise<LeaseDocument>}
    */
-  forceRelease(reason, { fence } = {}) {
+  async forceRelease(reason, { fence } = {}) {
     return this.#ask({ kind: 'forceRelease', reason, fence });
   }
 
@@ -352,8 +352,8 @@ export class Lease extends EventTarget {
    * @param {number} fence
    */
   #join(grant, fence) {
-    const heard = (/** @type {TabMessage} */ message) => this.#step({ kind: 'told', grant, message });
-    this.#tabs.set(grant, new Tabs(this.#around, fence, heard, () => this.#step({ kind: 'led', grant })));
+    const heard = (/** @type {TabMessage} */ message) => this.#step({ kind: 'message', grant, message });
+    this.#tabs.set(grant, new Tabs(this.#around, fence, heard, () => this.#step({ kind: 'leads', grant })));
   }
 
   /**

@@ -3,8 +3,8 @@
 // @ts-check
 /** @import { Answer, Call, Failure, LeaseRequest, RequestName, Step } from './types.js' */
 
-import { see } from './see.js';
-import { clear, clocksOf, emit, reject, send, settle, start } from './step.js';
+import { endLoss, showLease } from './see.js';
+import { clear, clocksOf, emit, send, settle, start } from './step.js';
 import { RETRY_MS, between } from './time.js';
 
 /**
@@ -34,21 +34,10 @@ export function takeTurn(step, { call }) {
  * @param {Answer} answer
  */
 export function takeTurnAnswered(step, { call }, answer) {
-  overcome(step);
+  endLoss(step);
   step.state.adopted = false;
-  stand(step, answer);
+  storePlace(step, answer);
   settle(step, call, answer);
-}
-
-/**
- * The person has acted after a loss, so the page shows the real state again.
- *
- * @param {Step} step
- */
-export function overcome({ state }) {
-  if (state.name !== 'lost') return;
-  state.lost = null;
-  state.name = 'unknown';
 }
 
 /**
@@ -57,13 +46,13 @@ export function overcome({ state }) {
  * @param {Step} step
  * @param {Answer} lease
  */
-export function place(step, lease) {
+export function followPlace(step, lease) {
   const { state } = step;
   const before = state.turn;
   const offered = lease.state === 'offered' && lease.position === 1;
   if (lease.mine) return outOfLine(step);
   if (!lease.position && state.adopted) return outOfLine(step);
-  if (before?.offered && !offered) return miss(step);
+  if (before?.offered && !offered) return missOffer(step);
   if (!lease.position) return;
   state.turn = { position: lease.position, offered };
   if (offered && !before?.offered) start(step, 'offer', lease.offer_expires_in_ms);
@@ -80,13 +69,13 @@ export function place(step, lease) {
  * @param {Step} step
  * @param {Answer} answer
  */
-function stand(step, answer) {
+function storePlace(step, answer) {
   const { state, now } = step;
   if (state.grant || state.closed) return;
   state.turn ??= { position: null, offered: false };
   state.ticket = { kept: clocksOf(now), lasts: answer.ticket_expires_in_ms ?? 0 };
   start(step, 'turn', state.ticket.lasts / 3);
-  see(step, answer);
+  showLease(step, answer);
 }
 
 /**
@@ -94,7 +83,7 @@ function stand(step, answer) {
  *
  * @param {Step} step
  */
-export function miss(step) {
+export function missOffer(step) {
   leaveLine(step, { missed: true });
 }
 
@@ -126,7 +115,7 @@ export function leaveLine(step, { call = null, missed = false }) {
  * @param {Answer} answer
  */
 export function leaveLineAnswered(step, { call }, answer) {
-  if (!step.state.grant) see(step, answer);
+  if (!step.state.grant) showLease(step, answer);
   settle(step, call, answer);
 }
 
@@ -154,10 +143,10 @@ export function keepTurnAnswered(step, _, answer) {
     // A page that took its place itself and slept for too long goes to the back of the line.
     const rejoins = !answer.ticket_expires_in_ms && !state.turn.offered && !state.adopted && ticketExpired(step);
     if (rejoins) return askLine(step, 'rejoin', 'POST');
-    if (answer.ticket_expires_in_ms) stand(step, answer);
+    if (answer.ticket_expires_in_ms) storePlace(step, answer);
     else {
       if (!state.turn.offered) outOfLine(step);
-      see(step, answer);
+      showLease(step, answer);
     }
   }
   state.keeping = false;
@@ -178,7 +167,7 @@ function ticketExpired({ state, now }) {
 export function rejoinAnswered(step, _, answer) {
   const { state } = step;
   if (!state.turn) return askLine(step, 'returnTurn', 'DELETE');
-  stand(step, answer);
+  storePlace(step, answer);
   state.keeping = false;
 }
 
@@ -198,13 +187,4 @@ export function keepTurnFailed(step, _, error) {
   if (error.code === 'already_holder') outOfLine(step);
   if (error.code === 'wrong_status') outOfLine(step, { over: /** @type {string | undefined} */ (error.problem?.status_now) ?? true });
   step.state.keeping = false;
-}
-
-/**
- * @param {Step} step
- * @param {LeaseRequest} request
- * @param {Failure} error
- */
-export function callFailed(step, { call }, error) {
-  reject(step, call, error);
 }

@@ -9,13 +9,13 @@
 // @ts-check
 /** @import { Answer, Call, Effect, Failure, Input, InputOf, LeaseRequest, Moment, State, Step, Timer } from './types.js' */
 
-import { active, beatAnswered, beatFailed, doubt, hold, keep, led, look, lookAnswered, lookFailed, overdue, sayFarewell, seen, shareAnswer, tick, told, worked } from './hold.js';
-import { callFailed, keepTurn, keepTurnAnswered, keepTurnFailed, leaveLine, leaveLineAnswered, miss, overcome, rejoinAnswered, returnTurnAnswered, takeTurn, takeTurnAnswered } from './line.js';
+import { active, confirmGrant, doubt, followMessage, followVisibility, heartbeatAnswered, heartbeatDue, heartbeatFailed, keep, overdue, readAnswered, readFailed, readLease, sendFarewell, shareAnswer, startLeading, worked } from './hold.js';
+import { keepTurn, keepTurnAnswered, keepTurnFailed, leaveLine, leaveLineAnswered, missOffer, rejoinAnswered, returnTurnAnswered, takeTurn, takeTurnAnswered } from './line.js';
 import { RETURN_MS } from './reload.js';
-import { giveBack, poll, polled, release, releaseAnswered, releaseFailed, see, streamed } from './see.js';
-import { HOLDING, clear, clocksOf, detailOf, documentOf, emit, grantOf, letGo, reject, send, settle, start } from './step.js';
+import { endLoss, polled, release, releaseAnswered, releaseFailed, sendRelease, showLease, startPolling, streamed } from './see.js';
+import { HOLDING, clear, clocksOf, detailOf, documentOf, dropGrant, emit, grantOf, reject, send, settle, start } from './step.js';
 import { REQUEST_MS, RETRY_MS, SLEPT_MS, between } from './time.js';
-import { mind } from './warn.js';
+import { checkWarnings } from './warn.js';
 
 /** A page that is left may be reloaded, so the server keeps the lease for this long. */
 const GRACE_MS = 5_000;
@@ -48,18 +48,18 @@ const INPUTS = {
   worked,
   keep,
   active,
-  refresh: look,
+  refresh: readLease,
   answered: (step, /** @type {InputOf<'answered'>} */ { request, answer }) => ANSWERS[request.name](step, request, answer),
   failed: (step, /** @type {InputOf<'failed'>} */ { request, error }) => FAILURES[request.name](step, request, error),
   timer: timerFired,
-  streamed,
-  seen,
+  event: streamed,
+  visibility: followVisibility,
   thawed: doubt,
-  online: (step) => (step.state.grant ? tick(step) : look(step)),
+  online: (step) => (step.state.grant ? heartbeatDue(step) : readLease(step)),
   left: (step) => leave(step, GRACE_MS),
-  shown,
-  led,
-  told,
+  restored,
+  leads: startLeading,
+  message: followMessage,
 };
 
 /** @type {Record<LeaseRequest['name'], (step: Step, request: LeaseRequest, answer: Answer) => void>} */
@@ -67,9 +67,9 @@ const ANSWERS = {
   claim: claimAnswered,
   resume: resumeAnswered,
   release: releaseAnswered,
-  beat: beatAnswered,
-  look: lookAnswered,
-  forceRelease: (step, { call }) => look(step, { call }),
+  heartbeat: heartbeatAnswered,
+  read: readAnswered,
+  forceRelease: (step, { call }) => readLease(step, { call }),
   requestRelease: (step, { call }, answer) => settle(step, call, answer),
   declineRelease: declineAnswered,
   takeTurn: takeTurnAnswered,
@@ -84,8 +84,8 @@ const FAILURES = {
   claim: claimFailed,
   resume: resumeFailed,
   release: releaseFailed,
-  beat: beatFailed,
-  look: lookFailed,
+  heartbeat: heartbeatFailed,
+  read: readFailed,
   forceRelease: callFailed,
   requestRelease: callFailed,
   declineRelease: callFailed,
@@ -98,19 +98,19 @@ const FAILURES = {
 
 /** @type {Record<Timer, (step: Step) => void>} */
 const TIMERS = {
-  beat: tick,
+  heartbeat: heartbeatDue,
   end: overdue,
-  warn: (step) => mind(step),
-  look: (step) => look(step, { failing: 'unheard' }),
+  warn: (step) => checkWarnings(step),
+  read: (step) => readLease(step, { failing: 'unheard' }),
   poll: polled,
   resume,
-  owed: (step) => step.state.owed && giveBack(step),
+  owed: (step) => step.state.owed && sendRelease(step),
   turn: keepTurn,
-  offer: miss,
+  offer: missOffer,
 };
 
 /**
- * A timer that fires late means that the machine slept or the browser froze the tab: then the grant is in doubt.
+ * Runs the rule of a timer. If it fired late, the machine slept or the browser froze the tab, so the grant is in doubt.
  *
  * @param {Step} step
  * @param {InputOf<'timer'>} input
@@ -127,7 +127,7 @@ function timerFired(step, { timer, late_ms }) {
 // Opening and reloading.
 
 /**
- * The lease object was made. `left` is what this tab held before, if its page was left less than a minute ago.
+ * Starts a lease object. `left` is what this tab held before, if its page was left less than a minute ago.
  *
  * @param {Step} step
  * @param {InputOf<'opened'>} input
@@ -136,8 +136,8 @@ function opened(step, { left, reloaded }) {
   step.state.left = left;
   step.state.reloaded = reloaded;
   if (left) resume(step);
-  else look(step);
-  poll(step);
+  else readLease(step);
+  startPolling(step);
 }
 
 /**
@@ -161,7 +161,7 @@ function resumeAnswered(step, _, lease) {
   const ours = lease.mine && lease.fence === left.fence;
   // A claim that was unanswered when the page was left may have been granted.
   const free = state.reloaded && (lease.state === 'free' || (left.asked && lease.mine));
-  if (!ours && !free) return see(step, lease);
+  if (!ours && !free) return showLease(step, lease);
   /** @type {Record<string, unknown>} */
   const body = { ...state.instance };
   if (left.ttl_ms) body.ttl_ms = left.ttl_ms;
@@ -169,7 +169,7 @@ function resumeAnswered(step, _, lease) {
 }
 
 /**
- * Reading or claiming failed after a reload.
+ * Tries again for a minute after a reload if the server does not answer.
  *
  * @param {Step} step
  * @param {unknown} _
@@ -178,7 +178,7 @@ function resumeAnswered(step, _, lease) {
 function resumeFailed(step, _, error) {
   const { left } = step.state;
   if (!error.status && left && step.now.wall - left.at < RETURN_MS) start(step, 'resume', RETRY_MS);
-  else look(step);
+  else readLease(step);
 }
 
 // Claiming.
@@ -211,7 +211,7 @@ function claimAnswered(step, { call, body = {}, sent }, lease) {
     return settle(step, call, lease);
   }
   if (state.grant?.fence !== lease.fence) {
-    letGo(step);
+    dropGrant(step);
     state.serial += 1;
     state.grant = { id: state.serial, fence: lease.fence, claim: 0, ttl_ms: body.ttl_ms ?? null };
     step.effects.push({ do: 'join', grant: state.grant.id, fence: lease.fence });
@@ -221,8 +221,8 @@ function claimAnswered(step, { call, body = {}, sent }, lease) {
   state.lost = null;
   state.turn = null;
   state.owed = null;
-  clear(step, 'turn', 'offer', 'look', 'resume', 'owed');
-  hold(step, lease, sent);
+  clear(step, 'turn', 'offer', 'read', 'resume', 'owed');
+  confirmGrant(step, lease, sent);
   step.effects.push({ do: 'lead', grant: grant.id, wanted: !step.now.hidden });
   shareAnswer(step);
   settle(step, call, lease);
@@ -238,14 +238,23 @@ function claimFailed(step, request, error) {
   state.taking -= 1;
   if (error.status) state.asked = null;
   if (error.problem?.lease && !state.grant) {
-    overcome(step);
-    see(step, /** @type {Answer} */ (error.problem.lease));
+    endLoss(step);
+    showLease(step, /** @type {Answer} */ (error.problem.lease));
   }
   if (request.resumes) resumeFailed(step, request, error);
   reject(step, request.call, error);
 }
 
-// Calls about another holder.
+// Calls that change nothing in this page until they are answered.
+
+/**
+ * @param {Step} step
+ * @param {LeaseRequest} request
+ * @param {Failure} error
+ */
+function callFailed(step, { call }, error) {
+  reject(step, call, error);
+}
 
 /**
  * @param {Step} step
@@ -290,8 +299,8 @@ function declineAnswered(step, { call, body = {} }, answer) {
 // Leaving and coming back.
 
 /**
- * The page is left or the lease object closed. The ttl ends the lease in any case; the release only ends it sooner. An
- * unanswered claim has no fence that could be released: a reload continues with it, otherwise it ends by its ttl.
+ * Releases the lease of a page that is left, or of an object that is closed. The ttl ends the lease in any case; the
+ * release ends it sooner. An unanswered claim has no fence to release: a reload continues with it, or its ttl ends it.
  *
  * @param {Step} step
  * @param {number} grace_ms
@@ -314,15 +323,15 @@ function leave(step, grace_ms = 0) {
   const grace = grace_ms ? { grace_ms } : {};
   const left = { fence, claim: number, ...grace, ...state.instance };
   state.farewell = now.alone ? left : null;
-  sayFarewell(step);
+  sendFarewell(step);
 }
 
 /**
- * The page was left and the browser shows it again: the grant that it released is in doubt.
+ * Doubts the grant of a page that was left and is shown again, because the page has released it.
  *
  * @param {Step} step
  */
-function shown(step) {
+function restored(step) {
   const { state, now } = step;
   step.effects.push({ do: 'forget' });
   state.away = false;
@@ -342,7 +351,7 @@ function closed(step) {
   const { state } = step;
   if (state.closed) return;
   leave(step);
-  letGo(step);
+  dropGrant(step);
   clear(step, ...state.timers);
   state.closed = true;
   step.effects.push({ do: 'end' });

@@ -10,7 +10,7 @@
 import { RETRY_MS, between } from './time.js';
 
 /** The timers that run only while the lease is held. @type {Timer[]} */
-export const HOLDING = ['beat', 'end', 'warn'];
+export const HOLDING = ['heartbeat', 'end', 'warn'];
 
 /** The time of a request that was never sent. */
 const NEVER = { steady: -Infinity, wall: -Infinity };
@@ -29,7 +29,7 @@ export function firstState({ instance = null, single = false }, now) {
     single,
     /** Numbers grants and releases, so that a late answer is recognised. */
     serial: 0,
-    /** The state as of the last step; `shownState` also looks at the clock. @type {LeaseState} */
+    /** The state as of the last step; `stateAt` also looks at the clock. @type {LeaseState} */
     name: 'unknown',
     /** The last document of the server, and when it arrived. @type {Answer | null} */
     lease: null,
@@ -56,7 +56,7 @@ export function firstState({ instance = null, single = false }, now) {
     /** Work was done since the last heartbeat. */
     worked: false,
     /** The server knows that the person is idle, so further heartbeats are useless. */
-    saidIdle: false,
+    idleReported: false,
     /** The warning that is shown: `{reason}`. @type {{ reason: string } | null} */
     warned: null,
     /** The release requests that the page has already been told of. @type {string[]} */
@@ -70,7 +70,7 @@ export function firstState({ instance = null, single = false }, now) {
     /** The release that the server has not confirmed: `{id, fence, claim}`. @type {Owed | null} */
     owed: null,
     /** Releases under way: `{owed, calls}`. @type {{ owed: number, calls: Call[] }[]} */
-    giving: [],
+    releasing: [],
     /** The page was left, and the browser may show it again. */
     away: false,
     /** The release to repeat if a heartbeat overtook it while the page was left. @type {object | null} */
@@ -160,7 +160,7 @@ export function isOutdated(state, now) {
  * @param {Clocks} now
  * @returns {LeaseState}
  */
-export function shownState(state, now) {
+export function stateAt(state, now) {
   if (state.name === 'held' && expiresIn(state, now) <= 0) return 'unknown';
   return ['other', 'elsewhere'].includes(state.name) && isOutdated(state, now) ? 'unknown' : state.name;
 }
@@ -192,7 +192,7 @@ export function emit(step, name, detail) {
  * @param {Step} step
  */
 export function detailOf({ state, now }) {
-  return { state: shownState(state, now), lease: state.lease, lost: state.lost };
+  return { state: stateAt(state, now), lease: state.lease, lost: state.lost };
 }
 
 /**
@@ -283,14 +283,14 @@ export function become(step, name) {
  *
  * @param {Step} step
  */
-export function letGo(step, { quit = true } = {}) {
+export function dropGrant(step, { quit = true } = {}) {
   const { state } = step;
   clear(step, ...HOLDING);
   if (state.grant && quit) step.effects.push({ do: 'quit', grant: state.grant.id });
   if (state.warned) step.effects.push({ do: 'warned', on: false });
   state.grant = null;
   state.warned = null;
-  state.saidIdle = false;
+  state.idleReported = false;
   state.worked = false;
   state.requests = [];
   state.refused = null;

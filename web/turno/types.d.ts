@@ -89,8 +89,8 @@ export type RequestName =
   | 'claim'
   | 'resume'
   | 'release'
-  | 'beat'
-  | 'look'
+  | 'heartbeat'
+  | 'read'
   | 'forceRelease'
   | 'requestRelease'
   | 'declineRelease'
@@ -100,7 +100,7 @@ export type RequestName =
   | 'rejoin'
   | 'returnTurn';
 
-export type Timer = 'beat' | 'end' | 'warn' | 'look' | 'poll' | 'resume' | 'owed' | 'turn' | 'offer';
+export type Timer = 'heartbeat' | 'end' | 'warn' | 'read' | 'poll' | 'resume' | 'owed' | 'turn' | 'offer';
 
 /**
  * A document of the server: the lease, and what only some requests add to it. Numbers that are null in some states count
@@ -155,18 +155,18 @@ export type Input =
   // The server.
   | { kind: 'answered'; request: LeaseRequest; answer: Answer }
   | { kind: 'failed'; request: LeaseRequest; error: Failure }
-  | { kind: 'streamed'; event: StreamEvent }
+  | { kind: 'event'; event: StreamEvent }
   // Time, the person and the page.
   | { kind: 'timer'; timer: Timer; late_ms: number }
   | { kind: 'active' }
-  | { kind: 'seen' }
+  | { kind: 'visibility' }
   | { kind: 'thawed' }
   | { kind: 'online' }
   | { kind: 'left' }
-  | { kind: 'shown' }
+  | { kind: 'restored' }
   // The other tabs.
-  | { kind: 'led'; grant: number }
-  | { kind: 'told'; grant: number; message: TabMessage };
+  | { kind: 'leads'; grant: number }
+  | { kind: 'message'; grant: number; message: TabMessage };
 
 /** One input by its kind. */
 export type InputOf<K extends Input['kind']> = Extract<Input, { kind: K }>;

@@ -74,13 +74,13 @@ export function warningOf(state, now) {
  * @param {Step} step
  * @param {boolean} renewed
  */
-export function mind(step, renewed = false) {
+export function checkWarnings(step, renewed = false) {
   const { state, now } = step;
   const ends = endsOf(state, now);
   // The warning names the first end, whichever end is due for a warning. Otherwise it would promise too much time.
-  if (ends.some(({ warn_in_ms }) => warn_in_ms <= 0)) warn(step, soonest(ends));
+  if (ends.some(({ warn_in_ms }) => warn_in_ms <= 0)) showWarning(step, soonest(ends));
   // The idle warning ends only when the server has renewed the lease. Activity alone is not enough.
-  else if (renewed || state.warned?.reason === 'rolling_timeout') calm(step);
+  else if (renewed || state.warned?.reason === 'rolling_timeout') endWarning(step);
   const next = Math.min(...ends.map(({ warn_in_ms }) => warn_in_ms).filter((warn_in_ms) => warn_in_ms > 0));
   if (next < Infinity) start(step, 'warn', next);
 }
@@ -89,7 +89,7 @@ export function mind(step, renewed = false) {
  * @param {Step} step
  * @param {End} end
  */
-function warn(step, { reason, ends_in_ms }) {
+function showWarning(step, { reason, ends_in_ms }) {
   const { state } = step;
   if (state.warned?.reason === reason) return;
   state.warned = { reason };
@@ -98,7 +98,7 @@ function warn(step, { reason, ends_in_ms }) {
 }
 
 /** @param {Step} step */
-function calm(step) {
+function endWarning(step) {
   const { state } = step;
   if (!state.warned) return;
   state.warned = null;
