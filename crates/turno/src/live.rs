@@ -15,12 +15,13 @@ pub(crate) use fanout::Fanout;
 use crate::engine::access::{Caller, Needs};
 use crate::engine::{Inner, Turno};
 use crate::error::Error;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use fanout::{Change, Item, PAGE};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
 use turno_core::access::Permission;
 use turno_core::event::{Event, Topic, Topics};
 use turno_core::id::{Position, QueueName, Resource};
@@ -66,6 +67,8 @@ pub struct Subscription {
     reset: Option<Position>,
     /// Whether the store may have events after the cursor that will not come through the ring.
     behind: bool,
+    /// The read of the next page. It is a task, so that a caller that drops every `next` early still gets forward.
+    reading: Option<JoinHandle<Result<Page, StoreError>>>,
     /// Events read from the store and not returned yet.
     page: VecDeque<(Position, Event)>,
     /// The caller, if the handle has one.
@@ -118,7 +121,8 @@ impl Turno {
         let cursor = kept.unwrap_or(span.newest);
         let reset = (resume != kept).then_some(cursor);
         let behind = cursor < span.newest;
-        Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, page: VecDeque::new(), listener })
+        let (reading, page) = (None, VecDeque::new());
+        Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, reading, page, listener })
     }
 
     /// Returns the number of listeners of this engine.
@@ -245,21 +249,43 @@ impl Subscription {
 
     /// Reads the next page from the store, or sets a reset if it is no longer stored.
     async fn catch_up(&mut self) -> Result<(), Error> {
-        let page = self.store.events(self.cursor, PAGE).await?;
-        let goes_on = page.first().map(|(position, _)| *position == self.cursor.next());
-        if goes_on == Some(true) {
-            self.behind = page.len() == PAGE as usize;
-            self.page = page.into();
-            return Ok(());
-        }
-        let span = self.store.event_span().await?;
-        self.behind = false;
-        if goes_on.is_some() || !span.continues(self.cursor) {
-            self.cursor = span.newest;
-            self.reset = Some(span.newest);
+        let reading = self.reading.get_or_insert_with(|| tokio::spawn(read_page(self.store.clone(), self.cursor)));
+        // The task fails only if the runtime shuts down.
+        let read = reading.await.map_err(|_| Error::Closed);
+        self.reading = None;
+        match read?? {
+            Page::Events(page) => {
+                self.behind = page.len() == PAGE as usize;
+                self.page = page.into();
+            }
+            Page::End => self.behind = false,
+            Page::Missing(newest) => {
+                self.behind = false;
+                self.cursor = newest;
+                self.reset = Some(newest);
+            }
         }
         Ok(())
     }
+}
+
+/// A read of the store after a position.
+enum Page {
+    /// The next events.
+    Events(Vec<(Position, Event)>),
+    /// There are no later events.
+    End,
+    /// The next event is no longer stored. The newest position follows.
+    Missing(Position),
+}
+
+async fn read_page(store: Arc<dyn Store>, after: Position) -> Result<Page, StoreError> {
+    let page = store.events(after, PAGE).await?;
+    if page.first().is_some_and(|(position, _)| *position == after.next()) {
+        return Ok(Page::Events(page));
+    }
+    let span = store.event_span().await?;
+    Ok(if page.is_empty() && span.continues(after) { Page::End } else { Page::Missing(span.newest) })
 }
 
 /// The caller of a subscription. Refers to the engine weakly, so that a subscription does not keep a closed engine
