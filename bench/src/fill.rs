@@ -16,7 +16,7 @@ const CALLERS: u64 = 4;
 /// Creates an inbox with the defaults of its kind.
 pub(crate) async fn inbox(turno: &Turno) -> Outcome<QueueHandle> {
     let name = QueueName::new("inbox")?;
-    Ok(turno.put_queue(name, Policy::of(Kind::Inbox)).await?)
+    Ok(turno.put_queue(name, Policy::for_kind(Kind::Inbox)).await?)
 }
 
 /// Creates a queue of lanes that delivers one message at a time, without a window.
@@ -26,7 +26,7 @@ pub(crate) async fn lanes(turno: &Turno) -> Outcome<QueueHandle> {
         batch_max: 1,
         lock_timeout: Span::from_secs(60),
         max_hold: None,
-        ..Policy::of(Kind::Lane)
+        ..Policy::for_kind(Kind::Lane)
     };
     Ok(turno.put_queue(QueueName::new("lanes")?, policy).await?)
 }

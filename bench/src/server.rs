@@ -30,7 +30,7 @@ impl Server {
     pub(crate) async fn start_with(site: &Site, variables: &[(&str, &str)]) -> Outcome<Server> {
         let turno = site.turno().await?;
         turno.add_person(NewPerson::new("bench", "Bench", Role::Admin)?).await?;
-        let (_, token) = turno.create_token(NewToken::of("bench")?).await?;
+        let (_, token) = turno.create_token(NewToken::for_user("bench")?).await?;
         drop(turno);
         let program = std::env::current_exe()?.with_file_name("turno");
         if !program.exists() {

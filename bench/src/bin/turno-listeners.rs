@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn measure(args: &Args, database: &str) -> Result<(), Box<dyn Error>> {
     let turno = Turno::open(database).await?;
     turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    let (_, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     let server = Server::start(args, database)?;
     // The first listeners cause one-time costs of the server, which do not count.
     drop(listen(&server.address, &secret, AT_ONCE).await?);

@@ -63,7 +63,7 @@ pub(super) async fn measure(bench: &Bench<'_>, sender: Sender) -> Outcome<Measur
 async fn probe(site: &Site, rows: i64, sender: Sender) -> Outcome<(Sample, Duration, Duration)> {
     let turno = site.turno().await?;
     let queue = fill::lanes(&turno).await?;
-    turno.put_queue(QueueName::new("bulk")?, Policy::of(Kind::Sync)).await?;
+    turno.put_queue(QueueName::new("bulk")?, Policy::for_kind(Kind::Sync)).await?;
     let (arrived, mut arrivals) = mpsc::channel::<(u64, Instant)>(1);
     let worker = tokio::spawn(work(queue.clone(), arrived));
     let (bulk, app) = (site.client().await?, site.client().await?);
@@ -97,7 +97,7 @@ async fn work(queue: QueueHandle, arrived: mpsc::Sender<(u64, Instant)>) -> Resu
     for number in 0.. {
         for delivery in queue.claim("worker", 1, WAIT).await? {
             let at = measure::now();
-            queue.ack([delivery.handed]).await?;
+            queue.ack([delivery.reference]).await?;
             if arrived.send((number, at)).await.is_err() {
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use turno::core::queue::SettleOutcome;
 use turno::core::time::Span;
-use turno::{Got, QueueHandle};
+use turno::{Delivery, QueueHandle};
 
 /// Concurrent workers. Concurrent claims are handled together, so more workers are not faster.
 pub(super) const WORKERS: usize = 8;
@@ -53,7 +53,8 @@ pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> 
         let queue = fill::inbox(&turno).await?;
         fill::items(&queue, count).await?;
         site.settle_down().await?;
-        let drained = drain(&queue, WORKERS, batch, count, Arc::new(|_: &[Got]| {}), Arc::new(|_: &[Got]| {})).await?;
+        let drained =
+            drain(&queue, WORKERS, batch, count, Arc::new(|_: &[Delivery]| {}), Arc::new(|_: &[Delivery]| {})).await?;
         match drained.count {
             all if all == count => Ok(drained),
             other => Err(Failure::from(format!("{other} of {count} items were acked"))),
@@ -64,7 +65,7 @@ pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> 
 }
 
 /// A callback that sees the deliveries of a worker.
-pub(super) type Look = Arc<dyn Fn(&[Got]) + Send + Sync>;
+pub(super) type Look = Arc<dyn Fn(&[Delivery]) + Send + Sync>;
 
 /// Claims and acks until `target` items are acked; deliveries in progress may add a few. `after_claim` sees the
 /// deliveries after the claim, `before_ack` just before the ack.
@@ -98,8 +99,8 @@ pub(super) async fn drain(
                     }
                     after_claim(&got);
                     before_ack(&got);
-                    let handed = got.iter().map(|delivery| delivery.handed);
-                    let answers = queue.ack(handed).await?;
+                    let reference = got.iter().map(|delivery| delivery.reference);
+                    let answers = queue.ack(reference).await?;
                     let done = answers.iter().filter(|answer| answer.outcome == SettleOutcome::Acked).count() as u64;
                     acked.fetch_add(done, Ordering::Relaxed);
                     return Ok(done);

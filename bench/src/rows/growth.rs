@@ -10,7 +10,7 @@ use crate::result::{Measured, Sample};
 use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
-use turno::{Got, QueueHandle, Turno};
+use turno::{Delivery, QueueHandle, Turno};
 
 /// The batch size of the raw limits and of the peers in growth measurements.
 const BATCH: u32 = 100;
@@ -20,7 +20,7 @@ const FEW: u64 = 10_000;
 const SLICE: u64 = 8_000;
 
 fn unseen() -> Look {
-    Arc::new(|_: &[Got]| {})
+    Arc::new(|_: &[Delivery]| {})
 }
 
 async fn take(queue: &QueueHandle, count: u64) -> Outcome<Sample> {

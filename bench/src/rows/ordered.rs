@@ -8,7 +8,7 @@ use crate::result::Measured;
 use crate::site::Site;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use turno::Got;
+use turno::Delivery;
 
 const KEYS: u64 = 1_000;
 const EACH: u64 = 100;
@@ -67,7 +67,7 @@ impl Watch {
         })
     }
 
-    fn seen(&self, delivery: &Got) -> Option<&Seen> {
+    fn seen(&self, delivery: &Delivery) -> Option<&Seen> {
         self.keys.get(fill::key_number(delivery.key.as_ref()?)?)
     }
 

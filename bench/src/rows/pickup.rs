@@ -50,7 +50,7 @@ async fn probe(site: &Site) -> Outcome<Sample> {
                     .first()
                     .and_then(|item| fill::number(&item.payload))
                     .ok_or("a probe came back without its number")?;
-                waiting.ack([delivery.handed]).await?;
+                waiting.ack([delivery.reference]).await?;
                 if arrived.send((number, at)).await.is_err() {
                     return Ok::<(), Failure>(());
                 }

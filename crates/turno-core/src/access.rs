@@ -410,7 +410,7 @@ impl Principal {
 
     /// Returns whether the principal is unrestricted: all permissions of `role`, all resources, no machine, and not on
     /// behalf of another user. Only an unrestricted principal may make a token without restrictions.
-    pub fn is_whole(&self, role: Role) -> bool {
+    pub fn is_unrestricted(&self, role: Role) -> bool {
         let all = role.permissions().beyond(self.permissions).is_none();
         all && self.via.is_none() && !self.machine && self.resources.is_empty()
     }

@@ -9,7 +9,7 @@
 
 use crate::event::{Event, Topic};
 use crate::id::UserId;
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::Time;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -99,7 +99,7 @@ impl Draft {
     /// Sets the details, in the given order. Long texts are cut.
     pub fn with<'a>(mut self, details: impl IntoIterator<Item = (&'a str, Value)>) -> Draft {
         let bounded = |value| match value {
-            Value::String(text) => Value::String(kept(&text)),
+            Value::String(text) => Value::String(clip_text(&text)),
             other => other,
         };
         let details: Map<String, Value> =

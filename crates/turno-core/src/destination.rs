@@ -18,7 +18,7 @@
 
 use crate::id::Lane;
 use crate::queue::AttemptError;
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::{Span, Time};
 
 /// How many failures in a row, over at least two keys or without any connection, mean that a destination is down.
@@ -153,7 +153,7 @@ impl Destination {
         let mut after = Destination {
             version: before.version + 1,
             failures: before.failures.saturating_add(1),
-            error: kept(&failure.error),
+            error: clip_text(&failure.error),
             ..before
         };
         if first {

@@ -36,7 +36,7 @@ pub struct UnknownTopic(pub String);
 impl Topic {
     /// Returns the topic of a queue of this kind and of its items. Each event has one topic, so a listener to both
     /// topics receives it once.
-    pub fn of(kind: Kind) -> Topic {
+    pub fn for_kind(kind: Kind) -> Topic {
         match kind {
             Kind::Lane | Kind::Inbox => Topic::Queues,
             Kind::Sync => Topic::Sync,

@@ -192,7 +192,7 @@ pub struct Lane(pub i64);
 
 impl Lane {
     /// Returns the lane of `key`.
-    pub fn of(key: &Key) -> Lane {
+    pub fn from_key(key: &Key) -> Lane {
         let hash = blake3::hash(key.as_str().as_bytes());
         let first: [u8; 8] = hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
         Lane(i64::from_le_bytes(first))
@@ -253,8 +253,8 @@ mod tests {
 
     #[test]
     fn lane_hash_differs_between_keys_and_never_changes() {
-        let ana = Lane::of(&Key::new("ana").expect("valid"));
-        let luis = Lane::of(&Key::new("luis").expect("valid"));
+        let ana = Lane::from_key(&Key::new("ana").expect("valid"));
+        let luis = Lane::from_key(&Key::new("luis").expect("valid"));
         assert_ne!(ana, luis);
         // Databases store the hash. If an upgrade changed it, a key with unfinished items would get a second lane.
         assert_eq!(ana, Lane(i64::from_le_bytes(blake3::hash(b"ana").as_bytes()[..8].try_into().expect("8 bytes"))));

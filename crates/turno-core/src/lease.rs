@@ -153,7 +153,7 @@ impl Default for Policies {
 
 impl Policies {
     /// Returns the policy that governs a resource.
-    pub fn of(&self, resource: &Resource) -> &Policy {
+    pub fn for_resource(&self, resource: &Resource) -> &Policy {
         let prefix = resource.as_str().split_once(':').map(|(prefix, _)| prefix);
         prefix.and_then(|prefix| self.by_prefix.get(prefix)).unwrap_or(&self.default)
     }

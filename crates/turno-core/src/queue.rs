@@ -37,14 +37,14 @@ mod policy;
 mod repair;
 mod settle;
 mod state;
-mod taker;
 #[cfg(test)]
 mod tests;
 mod token;
 mod trace;
 mod why;
+mod worker_name;
 
-pub use claim::{Delivery, Want, Wants, hand_out, resume};
+pub use claim::{ClaimRead, ClaimRequest, Delivery, hand_out, resume};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
 pub use known::{Digest, Known};
 pub use lapse::Lapsed;
@@ -55,12 +55,12 @@ pub use manage::{
 };
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use repair::{Lost, RepairRead, RepairRow, Repaired, repair};
-pub use settle::{Act, Handed, LimitedBy, Loaded, Member, Settle, SettleOutcome, settle};
+pub use settle::{Act, DeliveryRef, LimitedBy, Loaded, Member, Settle, SettleOutcome, settle};
 pub use state::ItemState;
-pub use taker::Taker;
 pub use token::BadDelivery;
 pub use trace::{FailedAttempt, Trace};
 pub use why::{Why, WhyRead, WhyReason, why_alone, why_done, why_item, why_key};
+pub use worker_name::WorkerName;
 
 use crate::audit::Entry;
 use crate::event::{Event, Topic};
@@ -116,11 +116,11 @@ pub struct Item {
     /// The newest change, in a sync queue.
     pub revision: i64,
     /// The change that the last delivery carried.
-    pub handed: i64,
+    pub reference: i64,
     /// The item is exhausted, and stays among the unfinished items.
     pub parked: bool,
     /// The worker of the last delivery.
-    pub holder: Option<Taker>,
+    pub holder: Option<WorkerName>,
     /// How many items the last delivery had. A settlement must name the same number under the same fence.
     pub size: u32,
 }
@@ -216,7 +216,7 @@ pub struct Done {
     /// The revision that was handed out last.
     pub revision: i64,
     /// The worker of the last delivery.
-    pub holder: Option<Taker>,
+    pub holder: Option<WorkerName>,
     /// When the item was last handed out. For a cancelled item, only if it was in process when it was cancelled. `None`
     /// in rows that were written before this was stored.
     pub handed_at: Option<Time>,
@@ -238,7 +238,7 @@ pub struct AttemptError {
     /// When the next attempt was planned. `None` if the item was exhausted.
     pub retry_at: Option<Time>,
     /// The worker of the delivery.
-    pub holder: Option<Taker>,
+    pub holder: Option<WorkerName>,
     /// When the item was handed out. `None` in rows that were written before this was stored.
     pub handed_at: Option<Time>,
     /// The delivery expired, so no worker reported this error.
@@ -248,7 +248,7 @@ pub struct AttemptError {
 /// A delivery that ended without counting as an attempt: the item was returned, or superseded by a newer change. It is
 /// stored so that a repeated settlement gets the same answer, even if another worker has had the item since.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CameBack {
+pub struct UncountedDelivery {
     /// The item.
     pub seq: Seq,
     /// The fence of the delivery.
@@ -258,7 +258,7 @@ pub struct CameBack {
     /// When it ended.
     pub at: Time,
     /// The worker of the delivery.
-    pub holder: Option<Taker>,
+    pub holder: Option<WorkerName>,
     /// When the item was handed out.
     pub handed_at: Option<Time>,
     /// The worker's error: why it could not try the item, or how the superseded attempt failed. A fixed text if the
@@ -266,7 +266,7 @@ pub struct CameBack {
     pub error: Option<String>,
 }
 
-impl CameBack {
+impl UncountedDelivery {
     /// How many are kept per item, the newest ones. There is a bound because a worker may return an item again and
     /// again.
     pub const KEPT: usize = 20;
@@ -294,7 +294,7 @@ pub struct Changes {
     /// Failed attempts.
     pub errors: Vec<AttemptError>,
     /// Deliveries that ended without counting as an attempt.
-    pub came_back: Vec<CameBack>,
+    pub came_back: Vec<UncountedDelivery>,
     /// Items that were handed out to a claim with a request id: the item, its fence, and the request id.
     pub requests: Vec<(Seq, Fence, Arc<str>)>,
     /// Typing signals: the lane, and the time of the newest signal.
@@ -317,7 +317,7 @@ impl Changes {
     /// it reads the event.
     fn push_event(&mut self, policy: &Policy, item: &Item, name: &'static str, detail: Option<String>, now: Time) {
         self.events.push(Event {
-            topic: Topic::of(policy.kind),
+            topic: Topic::for_kind(policy.kind),
             name: name.into(),
             resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
             key: None,
@@ -337,7 +337,7 @@ impl Changes {
             at: now,
             attempt: item.attempt,
             fence: item.fence,
-            revision: item.handed,
+            revision: item.reference,
             holder: item.holder.clone(),
             handed_at: item.claimed_at.filter(|_| ended != Ended::Cancelled || item.expires_at.is_some()),
         });

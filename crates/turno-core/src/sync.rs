@@ -18,7 +18,7 @@ mod quote;
 mod refused;
 mod siper;
 
-pub use compare::{Difference, Kept};
+pub use compare::{Difference, KeyState};
 pub use quote::{BadIdent, IDENT_MAX, dollar_quote, fit_ident, quote_ident, quote_literal};
 pub use refused::SourceRefused;
 
@@ -36,7 +36,7 @@ pub struct Relation {
 
 impl Relation {
     /// Parses `NAME` or `SCHEMA.NAME`, without quotes.
-    pub fn of(text: &str) -> Relation {
+    pub fn parse(text: &str) -> Relation {
         match text.split_once('.') {
             Some((schema, name)) => Relation { schema: Some(schema.to_owned()), name: name.to_owned() },
             None => Relation { schema: None, name: text.to_owned() },
@@ -50,7 +50,7 @@ impl Relation {
     }
 
     /// Renders the name for people, without quotes.
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         self.schema.as_ref().map_or_else(|| self.name.clone(), |schema| format!("{schema}.{}", self.name))
     }
 
@@ -62,7 +62,7 @@ impl Relation {
 
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown())
+        f.write_str(&self.display())
     }
 }
 
@@ -77,7 +77,7 @@ pub enum OnLeave {
 
 /// What to send to the destination for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Say {
+pub enum Outgoing {
     /// An update with the columns of the key's row, as JSON.
     Update(String),
     /// A deactivation, because the key has no current row that takes part.
@@ -86,12 +86,12 @@ pub enum Say {
     Nothing,
 }
 
-impl Say {
+impl Outgoing {
     /// Returns the data of an update.
     pub fn into_data(self) -> Option<String> {
         match self {
-            Say::Update(data) => Some(data),
-            Say::Deactivate | Say::Nothing => None,
+            Outgoing::Update(data) => Some(data),
+            Outgoing::Deactivate | Outgoing::Nothing => None,
         }
     }
 }
@@ -171,11 +171,11 @@ impl Source {
 
     /// Decides what to send for a key. `row` is the data of its current row that takes part. `left` means that a
     /// current row exists but does not take part.
-    pub fn say(&self, row: Option<String>, left: bool) -> Say {
+    pub fn decide_outgoing(&self, row: Option<String>, left: bool) -> Outgoing {
         match row {
-            Some(row) => Say::Update(row),
-            None if left && self.on_leave == OnLeave::Ignore => Say::Nothing,
-            None => Say::Deactivate,
+            Some(row) => Outgoing::Update(row),
+            None if left && self.on_leave == OnLeave::Ignore => Outgoing::Nothing,
+            None => Outgoing::Deactivate,
         }
     }
 
@@ -201,9 +201,12 @@ mod tests {
 
     #[test]
     fn relation_without_a_schema_is_in_public() {
-        assert_eq!(Relation::of("t").quoted(), Ok("\"public\".\"t\"".to_owned()));
-        assert_eq!(Relation::of("a.t").quoted(), Ok("\"a\".\"t\"".to_owned()));
-        assert_eq!((Relation::of("t").shown(), Relation::of("a.t").shown()), ("t".to_owned(), "a.t".to_owned()));
+        assert_eq!(Relation::parse("t").quoted(), Ok("\"public\".\"t\"".to_owned()));
+        assert_eq!(Relation::parse("a.t").quoted(), Ok("\"a\".\"t\"".to_owned()));
+        assert_eq!(
+            (Relation::parse("t").display(), Relation::parse("a.t").display()),
+            ("t".to_owned(), "a.t".to_owned())
+        );
     }
 
     #[test]
@@ -228,10 +231,12 @@ mod tests {
 
     #[test]
     fn row_that_left_is_deactivated_only_if_configured_and_a_deleted_row_always() {
-        let say = |on_leave, row: Option<&str>, left| Source { on_leave, ..source() }.say(row.map(str::to_owned), left);
-        assert_eq!(say(OnLeave::Ignore, Some("{}"), true), Say::Update("{}".to_owned()), "another row is current");
-        assert_eq!(say(OnLeave::Ignore, None, true), Say::Nothing);
-        assert_eq!(say(OnLeave::Deactivate, None, true), Say::Deactivate);
-        assert_eq!(say(OnLeave::Ignore, None, false), Say::Deactivate);
+        let say = |on_leave, row: Option<&str>, left| {
+            Source { on_leave, ..source() }.decide_outgoing(row.map(str::to_owned), left)
+        };
+        assert_eq!(say(OnLeave::Ignore, Some("{}"), true), Outgoing::Update("{}".to_owned()), "another row is current");
+        assert_eq!(say(OnLeave::Ignore, None, true), Outgoing::Nothing);
+        assert_eq!(say(OnLeave::Deactivate, None, true), Outgoing::Deactivate);
+        assert_eq!(say(OnLeave::Ignore, None, false), Outgoing::Deactivate);
     }
 }

@@ -50,7 +50,7 @@ impl TaskId {
 
     /// Returns the task of a resource, or `None` if the resource does not have the prefix of tasks. A name with the
     /// prefix but without a valid number gives task 0, which never exists.
-    pub fn of(resource: &Resource) -> Option<TaskId> {
+    pub fn from_resource(resource: &Resource) -> Option<TaskId> {
         let number = resource.as_str().strip_prefix(PREFIX)?;
         let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
         Some(TaskId(plain.then(|| number.parse().ok()).flatten().unwrap_or(0)))

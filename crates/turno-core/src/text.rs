@@ -6,12 +6,12 @@ use crate::limits::TEXT_MAX;
 
 /// Returns the text as it is stored: cut at [`TEXT_MAX`] without breaking a character, and without NUL, because
 /// PostgreSQL cannot store NUL in a text.
-pub fn kept(text: &str) -> String {
+pub fn clip_text(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_MAX.min(text.len()))].replace('\0', "\u{fffd}")
 }
 
 /// Renders a count with its noun in the singular or plural: `1 entry`, `2 entries`.
-pub fn counted(count: impl Into<i128>, one: &str, many: &str) -> String {
+pub fn pluralize(count: impl Into<i128>, one: &str, many: &str) -> String {
     match count.into() {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
@@ -87,16 +87,16 @@ mod tests {
 
     #[test]
     fn only_a_count_of_one_is_singular() {
-        let rendered = [0, 1, 2].map(|count| counted(count, "entry", "entries"));
+        let rendered = [0, 1, 2].map(|count| pluralize(count, "entry", "entries"));
         assert_eq!(rendered, ["0 entries", "1 entry", "2 entries"]);
     }
 
     #[test]
     fn stored_text_is_bounded_and_has_whole_characters_and_no_nul() {
         let long = "ñ".repeat(TEXT_MAX);
-        assert!(kept(&long).len() <= TEXT_MAX && kept(&long).ends_with('ñ'));
-        assert_eq!(kept("a\0b"), "a\u{fffd}b");
-        assert_eq!(kept("línea\nnueva"), "línea\nnueva");
+        assert!(clip_text(&long).len() <= TEXT_MAX && clip_text(&long).ends_with('ñ'));
+        assert_eq!(clip_text("a\0b"), "a\u{fffd}b");
+        assert_eq!(clip_text("línea\nnueva"), "línea\nnueva");
     }
 
     #[test]

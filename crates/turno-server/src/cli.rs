@@ -11,12 +11,12 @@ mod demo;
 pub(crate) mod duration;
 mod events;
 mod generate;
+mod global;
 mod healthcheck;
 mod help;
 mod lease;
 mod migrate;
 pub(crate) mod output;
-mod place;
 mod queue;
 #[cfg(test)]
 mod reference;
@@ -34,7 +34,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::texts::{Language, terminal};
-use place::GlobalArgs;
+use global::GlobalArgs;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -90,10 +90,10 @@ pub(crate) struct Client {
 impl Client {
     /// Creates a client for the server and the token that the arguments name.
     pub(crate) fn new(arguments: &ServerArgs) -> Result<Client, Failure> {
-        Client::of(&arguments.server, &arguments.token)
+        Client::for_server(&arguments.server, &arguments.token)
     }
 
-    pub(crate) fn of(server: &str, token: &TokenArgs) -> Result<Client, Failure> {
+    pub(crate) fn for_server(server: &str, token: &TokenArgs) -> Result<Client, Failure> {
         let (base, is_local) = address(server)?;
         let token = token.read()?;
         let mut builder = tls_ready().connect_timeout(CONNECT).user_agent(concat!("turno/", env!("CARGO_PKG_VERSION")));

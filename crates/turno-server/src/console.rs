@@ -35,7 +35,7 @@ pub(crate) use form::local;
 pub(crate) use glance::Glance;
 pub(crate) use page::{Page, language};
 pub(crate) use trend::Trend;
-pub(crate) use trouble::{Asked, answer};
+pub(crate) use trouble::{BrowserRequest, answer};
 
 use axum::Router;
 use axum::routing::{get, post};

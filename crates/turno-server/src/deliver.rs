@@ -36,7 +36,7 @@ use crate::config::sync::SyncSource;
 use crate::config::{Environment, PushGuard};
 use crate::failure::Failure;
 use body::Form;
-use call::Caller;
+use call::EndpointClient;
 use figures::Figures;
 pub(crate) use pusher::READ_AGAIN;
 use pusher::{Pusher, Shared, Target};
@@ -70,7 +70,7 @@ impl Deliveries {
     }
 
     /// Takes the endpoints of the configuration file. Fails if a signing secret is missing.
-    pub(crate) fn of(
+    pub(crate) fn from_settings(
         guard: Guard,
         queues: &BTreeMap<QueueName, QueueSettings>,
         sources: &[SyncSource],
@@ -126,7 +126,7 @@ impl Deliveries {
             }
         }
         let text = serde_json::to_string(fields).expect("the fields are strings and numbers, which serialize");
-        Ok(Push { text: text.into(), shown: endpoint.shown().into() })
+        Ok(Push { text: text.into(), display: endpoint.display().into() })
     }
 
     /// Returns the endpoint of a queue: the one of the configuration file, otherwise the stored one.
@@ -158,7 +158,7 @@ impl Deliveries {
     ) -> Result<(), Failure> {
         let grace = stop_grace - stop_grace / GRACE_KEPT;
         let shared = Shared {
-            caller: Caller::new(self.guard.clone())?,
+            caller: EndpointClient::new(self.guard.clone())?,
             figures: Arc::new(Figures::default()),
             instance: instance().into(),
             grace: Span(i64::try_from(grace.as_millis()).unwrap_or(i64::MAX)),

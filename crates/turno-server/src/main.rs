@@ -14,10 +14,10 @@ mod figures;
 mod http;
 mod logging;
 mod passwords;
+mod stopwatch;
 mod texts;
 #[cfg(feature = "otlp")]
 mod traces;
-mod uptime;
 
 use std::process::ExitCode;
 

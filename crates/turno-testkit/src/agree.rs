@@ -25,7 +25,7 @@ fn policies() -> [Policy; 5] {
         max_attempts: 3,
         ..policy
     };
-    let lane = Policy::of(Kind::Lane);
+    let lane = Policy::for_kind(Kind::Lane);
     [
         quick(Policy {
             window: Span(150),
@@ -36,8 +36,8 @@ fn policies() -> [Policy; 5] {
         }),
         quick(Policy { window: Span::ZERO, batch_max: 1, ..lane.clone() }),
         quick(Policy { window: Span::ZERO, batch_max: 3, on_exhausted: OnExhausted::Hold, ..lane }),
-        quick(Policy::of(Kind::Inbox)),
-        quick(Policy::of(Kind::Sync)),
+        quick(Policy::for_kind(Kind::Inbox)),
+        quick(Policy::for_kind(Kind::Sync)),
     ]
 }
 

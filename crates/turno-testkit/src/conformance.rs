@@ -10,21 +10,21 @@ mod claim;
 mod clear;
 mod console;
 mod delivery;
-mod desk;
 mod destination;
+mod expired_deliveries;
 mod expiry;
 mod finalize;
+mod idempotency;
 mod ids;
 mod inbox;
 mod instances;
 mod lane;
-mod lapse;
 mod lease;
 mod live;
-mod look;
-mod once;
+mod reads;
 mod retry;
 mod schema;
+mod screens;
 mod sync;
 mod task;
 mod time;
@@ -68,10 +68,10 @@ pub fn all() -> Vec<Case> {
         sync::cases(),
         claim::cases(),
         delivery::cases(),
-        look::cases(),
+        reads::cases(),
         why::cases(),
         clear::cases(),
-        lapse::cases(),
+        expired_deliveries::cases(),
         retry::cases(),
         time::cases(),
         instances::cases(),
@@ -79,8 +79,8 @@ pub fn all() -> Vec<Case> {
         task::cases(),
         access::cases(),
         console::cases(),
-        once::cases(),
-        desk::cases(),
+        idempotency::cases(),
+        screens::cases(),
         destination::cases(),
         schema::cases(),
         audit::cases(),

@@ -23,9 +23,11 @@ use turno::core::id::{
     Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId,
 };
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{Absorbed, AttemptError, Body, CameBack, Done, Ended, Handed, Item, SettleOutcome, Waited};
+use turno::core::queue::{
+    Absorbed, AttemptError, Body, DeliveryRef, Done, Ended, Item, SettleOutcome, UncountedDelivery, Waited,
+};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
-use turno::core::text::kept;
+use turno::core::text::clip_text;
 use turno::core::time::Time;
 use turno::store::{
     Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
@@ -70,7 +72,7 @@ struct Rows {
     absorbed: HashMap<(QueueId, ItemId), Absorbed>,
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
-    came_back: BTreeMap<Seq, Vec<CameBack>>,
+    came_back: BTreeMap<Seq, Vec<UncountedDelivery>>,
     typing: HashMap<(QueueId, Lane), Time>,
     /// Request ids of claims, by the item handed out, with the fence of the delivery.
     requests: HashMap<Seq, (Fence, Arc<str>)>,
@@ -267,7 +269,7 @@ impl Store for Model {
         ready(Ok(self.rows().due_leases(self.now(), limit as usize)))
     }
 
-    fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
         self.sweeps.fetch_add(1, Ordering::SeqCst);
         ready(Ok(self.rows().expired(self.now(), limit as usize)))
     }
@@ -278,9 +280,9 @@ impl Store for Model {
         ready(Ok(of.filter(|at| *at > after).min()))
     }
 
-    fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
         let rows = self.rows();
-        ready(Ok(handed.iter().map(|handed| rows.settled(handed)).collect()))
+        ready(Ok(reference.iter().map(|reference| rows.settled(reference)).collect()))
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
@@ -349,7 +351,7 @@ impl Store for Model {
                 None => self.rows().post(&going.line),
                 Some(effect) => match effect.apply(&going, &mut task::NoSql).await {
                     Ok(()) => Ok(()),
-                    Err(EffectError::Refused(message)) => Err(LineError::Refused { message: kept(&message) }),
+                    Err(EffectError::Refused(message)) => Err(LineError::Refused { message: clip_text(&message) }),
                     Err(EffectError::Store(error)) => return Err(error),
                 },
             };

@@ -30,7 +30,7 @@ async fn answer(group: Vec<Job<Message>>) -> Result<(), Failed> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:chat.db".into())).await?;
-    let bot = turno.put_queue("bot", Policy { window: Span(200), ..Policy::of(Kind::Lane) }).await?;
+    let bot = turno.put_queue("bot", Policy { window: Span(200), ..Policy::for_kind(Kind::Lane) }).await?;
     // Two instances. They could also run on two machines.
     let workers = ["bot-1", "bot-2"].map(|name| bot.group_worker(answer).instance(name).start());
 

@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // A queue: the same id is accepted once, and each mail is sent by one of however many programs run this.
-    let mails = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    let mails = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     mails.enqueue(vec![Draft::json(&Mail { to: "ana@example.com".into() })?.id("welcome-ana")?]).await?;
     let worker = mails.worker(|job: Job<Mail>| async move {
         println!("mail sent to {}", job.payload.to);

@@ -8,7 +8,7 @@
 use std::time::Duration;
 use turno::core::queue::Act;
 use turno::core::time::Span;
-use turno::{Draft, Got, Kind, Policy, QueueHandle, Settlement, Turno};
+use turno::{Delivery, Draft, Kind, Policy, QueueHandle, Settlement, Turno};
 
 /// The interval between two runs of the scheduler.
 const EVERY: Duration = Duration::from_millis(200);
@@ -25,9 +25,9 @@ async fn process(record: &str, attempt: u32, fence: i64) -> Result<(), String> {
 /// Runs once: claim, process, settle. Returns the number of records.
 async fn run(inbox: &QueueHandle, instance: &str) -> Result<usize, turno::Error> {
     let claimed = inbox.claim(instance, BATCH, Span::ZERO).await?;
-    for Got { handed, items, attempt, .. } in &claimed {
+    for Delivery { reference, items, attempt, .. } in &claimed {
         let record = &items[0];
-        let (act, how) = match process(&record.payload, *attempt, handed.fence.0).await {
+        let (act, how) = match process(&record.payload, *attempt, reference.fence.0).await {
             Ok(()) => (Act::Ack { through: None }, "processed".to_owned()),
             // The record is unprocessed again, with its error. The next free instance retries it, as the policy says.
             Err(error) => {
@@ -35,7 +35,7 @@ async fn run(inbox: &QueueHandle, instance: &str) -> Result<usize, turno::Error>
                 (Act::Fail { error, item: None, retry_in: Some(Span(100)), give_up: false }, how)
             }
         };
-        let settled = inbox.settle(vec![Settlement { handed: *handed, act }]).await?;
+        let settled = inbox.settle(vec![Settlement { reference: *reference, act }]).await?;
         println!("{instance}: {} {how}, attempt {attempt}: {:?}", record.id, settled[0].outcome);
     }
     Ok(claimed.len())
@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let instance = arguments.next().unwrap_or_else(|| format!("instance-{}", std::process::id()));
     // After two seconds without a heartbeat, another instance may claim the record.
     let inbox =
-        turno.put_queue("presentations", Policy { lock_timeout: Span(2_000), ..Policy::of(Kind::Inbox) }).await?;
+        turno.put_queue("presentations", Policy { lock_timeout: Span(2_000), ..Policy::for_kind(Kind::Inbox) }).await?;
     // Every instance enqueues the same records, as several producers may: an id is accepted once.
     let records = (1..=8).map(|n| format!("presentation-{n}"));
     let drafts = records.map(|record| Draft::json(&record)?.id(&record));
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     if arguments.next().as_deref() == Some("hang") {
         let claimed = inbox.claim(&instance, 1, Span::ZERO).await?;
-        println!("{instance}: took {} under fence {}", claimed[0].items[0].id, claimed[0].handed.fence.0);
+        println!("{instance}: took {} under fence {}", claimed[0].items[0].id, claimed[0].reference.fence.0);
         std::future::pending::<()>().await;
     }
     // A real scheduler runs forever. This one ends when all records are processed.

@@ -9,7 +9,7 @@ use turno::{Draft, Failed, Job, Kind, Policy, Turno};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:chat.db".into())).await?;
     // Messages within a tenth of a second are answered together.
-    let policy = Policy { window: Span(100), max_attempts: 1, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span(100), max_attempts: 1, ..Policy::for_kind(Kind::Lane) };
     let chat = turno.put_queue("chat", policy).await?;
     for (id, key, text) in
         [("1", "ana", "hola"), ("2", "luis", "buenas"), ("3", "ana", "¿hay turno?"), ("4", "ana", "")]

@@ -89,7 +89,7 @@ impl std::fmt::Debug for Options {
 pub struct Turno {
     pub(crate) inner: Arc<Inner>,
     /// The caller whose rights apply. `None` is the embedding program itself, which may do everything.
-    pub(crate) caller: Option<Arc<access::Caller>>,
+    pub(crate) caller: Option<Arc<access::Identity>>,
 }
 
 impl std::fmt::Debug for Turno {

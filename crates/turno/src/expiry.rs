@@ -63,7 +63,7 @@ impl Announcer {
     fn command(&self, resource: Resource) -> Command {
         let user = UserId::new("turno").expect("a valid name");
         let who = Holder { name: user.to_string(), user, instance: None };
-        let policy = self.leases.of(&resource).clone();
+        let policy = self.leases.for_resource(&resource).clone();
         Command { resource, who, via: None, policy, action: Action::Look }
     }
 }

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::engine::Announce;
 use crate::engine::sync::confirm;
 use crate::error::Error;
-use crate::store::{Hint, IntakeSlice, Store, TakesIn};
+use crate::store::{Hint, IntakeCaller, IntakeSlice, Store};
 use futures_util::FutureExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl Intake {
 
     /// Looks for committed rows and returns the queues that have some.
     pub(crate) async fn waiting(&self) -> Result<Vec<QueueId>, Error> {
-        self.look(TakesIn::Caller).await
+        self.look(IntakeCaller::Caller).await
     }
 
     async fn take_in(&self, queue: QueueId, most: usize) -> Result<TakenIn, Error> {
@@ -95,7 +95,7 @@ impl Intake {
         }
         let (mut rows, mut busy) = (0, 0);
         loop {
-            let slice = self.slice(queue, TakesIn::Caller).await?;
+            let slice = self.slice(queue, IntakeCaller::Caller).await?;
             rows += slice.rows;
             let taken = TakenIn { found: rows > 0 || busy > 0, more: slice.more };
             if slice.busy {
@@ -111,7 +111,7 @@ impl Intake {
     }
 
     /// Looks for rows. Concurrent callers share one look if it began after they asked.
-    async fn look(&self, who: TakesIn) -> Result<Vec<QueueId>, Error> {
+    async fn look(&self, who: IntakeCaller) -> Result<Vec<QueueId>, Error> {
         let Some(intake) = self.store.intake() else {
             return Ok(Vec::new());
         };
@@ -130,14 +130,14 @@ impl Intake {
     }
 
     /// Takes in one slice and announces it.
-    async fn slice(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, Error> {
+    async fn slice(&self, queue: QueueId, who: IntakeCaller) -> Result<IntakeSlice, Error> {
         let Some(intake) = self.store.intake() else {
             return Ok(IntakeSlice::default());
         };
         let slice = intake.take_in(queue, who).await?;
-        for handed in &slice.completed {
+        for reference in &slice.completed {
             // If this fails, a later check finds a difference and sends the key again.
-            let confirmed = confirm(&*self.store, handed, self.clock.estimate()).await;
+            let confirmed = confirm(&*self.store, reference, self.clock.estimate()).await;
             confirmed
                 .unwrap_or_else(|error| tracing::warn!(%error, "what was completed is not remembered as delivered"));
         }
@@ -157,7 +157,7 @@ impl Intake {
             tick.tick().await;
             self.find(&mut round).await;
             while let Some(queue) = round.next() {
-                match self.slice(queue, TakesIn::Background).await {
+                match self.slice(queue, IntakeCaller::Background).await {
                     // A queue that another process is working on, or that failed, is found again by the next look.
                     Ok(slice) if slice.more && !slice.busy => round.add([queue]),
                     Ok(_) => {}
@@ -171,7 +171,7 @@ impl Intake {
     }
 
     async fn find(&self, round: &mut Round) {
-        match self.look(TakesIn::Background).await {
+        match self.look(IntakeCaller::Background).await {
             Ok(queues) => round.add(queues),
             Err(error) => tracing::warn!(%error, "could not look for what applications left"),
         }

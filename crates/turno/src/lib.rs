@@ -27,13 +27,15 @@ mod sweep;
 mod upkeep;
 
 pub use engine::access::{NewPerson, NewToken, PersonChange};
-pub use engine::check::{CheckProgress, Mended, Repair};
+pub use engine::check::{CheckProgress, Repair, RepairedLane};
 pub use engine::hold::{Hold, HoldWish, Loss};
-pub use engine::queue::{ClaimedItem, Draft, Exhausted, Got, GotItem, Overview, QueueHandle, Settled, Settlement};
+pub use engine::queue::{
+    ClaimedItem, Delivery, DeliveryItem, Draft, Exhausted, Overview, QueueHandle, Settled, Settlement,
+};
 pub use engine::schema::schema;
 pub use engine::sync::{Installed, SourceTrouble, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus};
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
-pub use engine::worker::{Failed, Hands, Job, RunningWorker, Worker};
+pub use engine::worker::{Failed, Job, RunningWorker, Worker, WorkerLimit};
 pub use engine::{LeaseAnswer, LeasePage, Options, Turno};
 pub use error::Error;
 pub use live::{Live, Subscription};

@@ -12,7 +12,7 @@ mod sequence;
 
 pub(crate) use fanout::Fanout;
 
-use crate::engine::access::{Caller, Needs};
+use crate::engine::access::{Identity, Needs};
 use crate::engine::{Inner, Turno};
 use crate::error::Error;
 use crate::store::{Store, StoreError};
@@ -210,7 +210,7 @@ impl Subscription {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::event::Topics;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    /// let (token, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let (token, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// let mut listener = turno.authenticate(&secret).await?.subscribe(Topics::ALL, None).await?;
     /// assert!(listener.recheck().await.is_ok());
     /// turno.revoke_token(&token.id).await?;
@@ -292,7 +292,7 @@ async fn read_page(store: Arc<dyn Store>, after: Position) -> Result<Page, Store
 /// alive.
 struct Listener {
     inner: Weak<Inner>,
-    caller: Arc<Caller>,
+    caller: Arc<Identity>,
     /// Whether an audit event arrived since the last access check.
     audited: bool,
 }

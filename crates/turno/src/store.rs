@@ -33,7 +33,7 @@ pub use answer::Answer;
 pub use check::{Check, Damaged, Finding};
 pub use event::{EventSpan, Sequenced};
 pub use fault::{FileFault, StoreError};
-pub use intake::{IntakeSlice, IntakeStore, TakesIn};
+pub use intake::{IntakeCaller, IntakeSlice, IntakeStore};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
@@ -47,7 +47,7 @@ pub use repair::{Found, RepairGroup, RepairOutcome};
 pub use schema::SchemaState;
 pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
 pub use task::{
-    Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
+    Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
     TaskQuery, TaskRead, TaskWrite, Tx, Value,
 };
 
@@ -60,7 +60,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
-use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome, Waited};
+use turno_core::queue::{Accepted, Cleared, DeliveryRef, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -116,7 +116,7 @@ pub enum Outcomes {
         /// The answer to the command, or its refusal.
         answer: ManageOutcome,
         /// The expired delivery that was taken back before the command was decided.
-        expired: Option<Handed>,
+        expired: Option<DeliveryRef>,
     },
     /// For [`Group::Clear`].
     Clear(Cleared),
@@ -209,7 +209,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns deliveries that have expired by the database's clock, oldest first, and the next expiry. A store may
     /// return `None` for the next one if it is more than a second away.
-    fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)>;
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)>;
 
     /// Returns the next instant after `after` at which a head of the queue is to be looked at. When `after` is the time
     /// of a claim that found nothing, the answer also covers heads that have become due since.
@@ -218,7 +218,7 @@ pub trait Store: Send + Sync + 'static {
     /// Returns how deliveries ended that are no longer live under these fences. An entry is `Some` only if a settlement
     /// of exactly that fence ended the delivery. Repeated settlements are answered from this. One per entry, in order.
     /// The rule is [`Trace::settled`](turno_core::queue::Trace::settled).
-    fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>>;
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>>;
 
     /// Returns one item with its body, state, errors and returned hand-outs.
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;

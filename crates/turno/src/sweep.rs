@@ -68,8 +68,8 @@ impl Sweep {
             let policies: HashMap<QueueId, Policy> = queues.into_iter().map(|queue| (queue.id, queue.policy)).collect();
             let settlements: Vec<Settle> = expired
                 .into_iter()
-                .filter_map(|handed| {
-                    Some(Settle { handed, policy: policies.get(&handed.queue)?.clone(), act: Act::Expire })
+                .filter_map(|reference| {
+                    Some(Settle { reference, policy: policies.get(&reference.queue)?.clone(), act: Act::Expire })
                 })
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");

@@ -92,7 +92,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purge-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.purge().await?, 0, "nothing is old enough yet");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -114,7 +114,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purgeable-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.count_purgeable().await?, 0, "nothing is old enough yet");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();

@@ -36,8 +36,10 @@ async fn engine() -> Engine {
     };
     let model = Arc::new(Model::new(clock.clone()).with_trouble(trouble));
     let turno = Turno::on(model.clone(), Options { clock, sweep: false, ..Options::default() });
-    let queue =
-        turno.put_queue(QueueName::new("q").expect("valid"), Policy::of(Kind::Inbox)).await.expect("the model answers");
+    let queue = turno
+        .put_queue(QueueName::new("q").expect("valid"), Policy::for_kind(Kind::Inbox))
+        .await
+        .expect("the model answers");
     let x = Draft { id: Some(ItemId::new("x").expect("valid")), payload: "1".into(), ..Draft::default() };
     queue.enqueue(vec![x]).await.expect("the model answers");
     Engine { queue, model, time, asked, answer }

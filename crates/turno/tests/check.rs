@@ -157,9 +157,9 @@ async fn fill(world: &World) {
     for user in ["ana", "luis", "eva"] {
         let action = Action::ForceClaim { reason: "turno".to_owned(), fence: None };
         turno.lease(turno.command("r", user, action).unwrap()).await.unwrap();
-        world.pass(1_000);
+        world.advance(1_000);
     }
-    let plain = |kind| Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(kind) };
+    let plain = |kind| Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::for_kind(kind) };
     let lane = turno.put_queue("lane", plain(Kind::Lane)).await.unwrap();
     push(&lane, &[("1", "runs"), ("2", "runs")]).await;
     take(&lane).await;
@@ -168,9 +168,9 @@ async fn fill(world: &World) {
     push(&inbox, &[("1", "k"), ("2", "k"), ("3", "k"), ("4", "k")]).await;
     let first = take(&inbox).await;
     inbox.ack([first]).await.unwrap();
-    let handed = take(&inbox).await;
+    let reference = take(&inbox).await;
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    inbox.settle(vec![Settlement { handed, act }]).await.unwrap();
+    inbox.settle(vec![Settlement { reference, act }]).await.unwrap();
     take(&inbox).await;
     let sync = turno.put_queue("sync", plain(Kind::Sync)).await.unwrap();
     let draft = |key: &str| Draft { action: Some("sync".to_owned()), ..Draft::json(key).unwrap().key(key).unwrap() };
@@ -186,7 +186,7 @@ async fn fill(world: &World) {
     let fence = turno.task(Some(id), who.clone(), claim).await.unwrap().lease.grant.unwrap().fence;
     turno.task_finalize(id, who, fence).await.unwrap().answer.unwrap();
     turno.add_person(NewPerson::new("ana", "Ana", Role::Admin).unwrap()).await.unwrap();
-    turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    turno.create_token(NewToken::for_user("ana").unwrap()).await.unwrap();
     while let Sequenced::Full(_) | Sequenced::Busy = turno.store().unwrap().sequence().await.unwrap() {}
 }
 
@@ -195,15 +195,15 @@ async fn push(queue: &QueueHandle, items: &[(&str, &str)]) {
     queue.enqueue(items.iter().map(draft).collect()).await.unwrap();
 }
 
-async fn take(queue: &QueueHandle) -> turno::core::queue::Handed {
-    queue.claim("w", 1, Span::ZERO).await.unwrap()[0].handed
+async fn take(queue: &QueueHandle) -> turno::core::queue::DeliveryRef {
+    queue.claim("w", 1, Span::ZERO).await.unwrap()[0].reference
 }
 
 /// Checks repeatedly while two instances work.
 async fn assert_intact_in_use(backend: Backend) {
     let world = World::on(backend).await;
     let other = world.instance().await;
-    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("lane", policy).await.unwrap();
     let mut work = tokio::task::JoinSet::new();
     for (n, turno) in [world.turno.clone(), other].into_iter().enumerate() {
@@ -216,7 +216,7 @@ async fn assert_intact_in_use(backend: Backend) {
                 )
                 .await;
                 let got = queue.claim("w", 2, Span::ZERO).await.unwrap();
-                queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
+                queue.ack(got.iter().map(|got| got.reference)).await.unwrap();
                 let take = Action::ForceClaim { reason: "x".to_owned(), fence: None };
                 turno.lease(turno.command("r", &format!("u{n}"), take).unwrap()).await.unwrap();
             }

@@ -65,8 +65,13 @@ async fn open(url: &str) -> Turno {
 }
 
 fn policy() -> Policy {
-    let lane =
-        Policy { window: Span::ZERO, batch_max: 2, lock_timeout: Span(400), max_hold: None, ..Policy::of(Kind::Lane) };
+    let lane = Policy {
+        window: Span::ZERO,
+        batch_max: 2,
+        lock_timeout: Span(400),
+        max_hold: None,
+        ..Policy::for_kind(Kind::Lane)
+    };
     // A kill counts as an attempt, and an item may be hit by every kill.
     Policy { max_attempts: 50, ..lane }
 }
@@ -87,7 +92,7 @@ async fn instance(url: &str, file: &Path, careless: bool) {
 async fn careless_work(queue: &QueueHandle, file: &Path) {
     for round in 0.. {
         let got = queue.claim("careless", 1, Span(1_000)).await.unwrap();
-        queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
+        queue.ack(got.iter().map(|got| got.reference)).await.unwrap();
         if round == 2 {
             std::process::abort();
         }

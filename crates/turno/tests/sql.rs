@@ -30,7 +30,7 @@ use tokio_postgres::{Client, NoTls, Row};
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
-use turno::{Draft, Got, Options, QueueHandle, Turno};
+use turno::{Delivery, Draft, Options, QueueHandle, Turno};
 use turno_testkit::postgres::Cluster;
 
 /// An engine on a fresh database, and a connection with all rights.
@@ -68,7 +68,7 @@ impl World {
     }
 
     /// Lets time pass for the functions and for the engine.
-    async fn pass(&self, ms: i64) {
+    async fn advance(&self, ms: i64) {
         let sql = "update turno.mark set high = turno.time_ms() + $1";
         self.sql.execute(sql, &[&ms]).await.unwrap();
         self.turno.store().unwrap().peek(Vec::new()).await.unwrap();
@@ -87,7 +87,7 @@ async fn connect(url: &str) -> Client {
 
 /// A policy without window and groups, with a lock of 15 s.
 fn plain(kind: Kind) -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, lock_timeout: Span(15_000), max_hold: None, ..Policy::of(kind) }
+    Policy { window: Span::ZERO, batch_max: 1, lock_timeout: Span(15_000), max_hold: None, ..Policy::for_kind(kind) }
 }
 
 fn draft(id: &str, key: &str) -> Draft {
@@ -99,7 +99,7 @@ fn id(text: &str) -> ItemId {
     ItemId::new(text).unwrap()
 }
 
-async fn claim(queue: &QueueHandle) -> Option<Got> {
+async fn claim(queue: &QueueHandle) -> Option<Delivery> {
     soon(queue.claim("worker", 1, Span::ZERO)).await.unwrap().pop()
 }
 
@@ -108,8 +108,8 @@ async fn claimed_ids(queue: &QueueHandle, max: u32) -> Vec<String> {
     got.iter().flat_map(|got| got.items.iter().map(|item| item.id.to_string())).collect()
 }
 
-async fn complete(client: &Client, got: &Got) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let (token, fence) = (got.handed.token(), got.handed.fence.0);
+async fn complete(client: &Client, got: &Delivery) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let (token, fence) = (got.reference.token(), got.reference.fence.0);
     client.query("select turno.complete($1, $2)", &[&token, &fence]).await
 }
 

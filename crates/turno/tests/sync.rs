@@ -38,9 +38,9 @@ mod view;
 use tokio_postgres::{Client, NoTls};
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
-use turno::core::sync::{OnLeave, Relation, Say, Source};
+use turno::core::sync::{OnLeave, Outgoing, Relation, Source};
 use turno::core::time::Span;
-use turno::{Got, Options, QueueHandle, Settlement, SyncHandle, Turno};
+use turno::{Delivery, Options, QueueHandle, Settlement, SyncHandle, Turno};
 use turno_testkit::postgres::Cluster;
 
 const SCHEMA: &str = include_str!("../../../docs/guides/sync-siper.sql");
@@ -64,7 +64,7 @@ fn siper() -> Source {
 }
 
 fn policy() -> Policy {
-    Policy { lock_timeout: Span(60_000), max_attempts: 5, backoff: Span(1_000), ..Policy::of(Kind::Sync) }
+    Policy { lock_timeout: Span(60_000), max_attempts: 5, backoff: Span(1_000), ..Policy::for_kind(Kind::Sync) }
 }
 
 impl World {
@@ -131,23 +131,23 @@ impl World {
         assert_eq!(self.number("select count(*) from turno.intake").await, 0);
     }
 
-    async fn claim(&self) -> Option<Got> {
+    async fn claim(&self) -> Option<Delivery> {
         self.queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
     }
 
     /// Delivers one event as the server does: reads the current data, sends them, acks.
-    async fn deliver(&self, got: &Got) -> String {
+    async fn deliver(&self, got: &Delivery) -> String {
         let key = got.key.clone().unwrap();
         let say = self.sync.current(&key).await.unwrap();
-        if say == Say::Nothing {
+        if say == Outgoing::Nothing {
             self.sync.skipped(got).await.unwrap();
-            self.queue.settle(vec![Settlement { handed: got.handed, act: Act::Skip }]).await.unwrap();
+            self.queue.settle(vec![Settlement { reference: got.reference, act: Act::Skip }]).await.unwrap();
             return format!("nothing {key}");
         }
         let data = say.into_data();
         let action = self.sync.source().action(data.is_some()).to_owned();
         self.sync.delivered(got, &action, data.as_deref()).await.unwrap();
-        self.queue.ack([got.handed]).await.unwrap();
+        self.queue.ack([got.reference]).await.unwrap();
         data.map_or(format!("{action} {key}"), |data| format!("{action} {key} {data}"))
     }
 
@@ -161,13 +161,13 @@ impl World {
         sent
     }
 
-    async fn fail(&self, got: &Got, error: &str) {
+    async fn fail(&self, got: &Delivery, error: &str) {
         let act = Act::Fail { error: error.to_owned(), item: None, retry_in: None, give_up: false };
-        self.queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+        self.queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     }
 
     /// Lets time pass for the functions and for the engine.
-    async fn pass(&self, ms: i64) {
+    async fn advance(&self, ms: i64) {
         self.sql.execute("update turno.mark set high = turno.time_ms() + $1", &[&ms]).await.unwrap();
         self.turno.store().unwrap().peek(Vec::new()).await.unwrap();
     }

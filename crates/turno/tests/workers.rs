@@ -23,8 +23,10 @@ async fn queue(
     let clock = Arc::new(Clock::manual(time.clone()));
     let model = Model::new(clock.clone()).with_trouble(trouble);
     let turno = Turno::on(Arc::new(model), Options { clock, sweep: false, ..Options::default() });
-    let queue =
-        turno.put_queue(QueueName::new("q").expect("valid"), Policy::of(Kind::Inbox)).await.expect("the model answers");
+    let queue = turno
+        .put_queue(QueueName::new("q").expect("valid"), Policy::for_kind(Kind::Inbox))
+        .await
+        .expect("the model answers");
     let draft = |id: &&str| Draft { id: Some(item(id)), payload: format!("\"{id}\"").into(), ..Draft::default() };
     queue.enqueue(items.iter().map(draft).collect()).await.expect("the model answers");
     (queue, time)
@@ -155,7 +157,7 @@ async fn deliveries_that_end_together_are_settled_together_and_a_rejected_one_fa
         let acks = group.settlements.iter().filter(|settle| matches!(settle.act, Act::Ack { .. }));
         seen.lock().unwrap().push(acks.count());
         let is_bad = |fence| Some(fence) == *refused.lock().unwrap();
-        let found = group.settlements.iter().any(|settle| is_bad(settle.handed.fence));
+        let found = group.settlements.iter().any(|settle| is_bad(settle.reference.fence));
         found.then(|| Trouble::Error(StoreError::Rejected("no".to_owned())))
     };
     let (queue, _time) = queue(&["a", "bad", "c", "d"], trouble).await;

@@ -15,7 +15,7 @@ const DATABASE_CLOCKS: &[&str] = &[
 
 /// The only files that read the machine's clock. The server's uptime is only displayed.
 const MACHINE_CLOCKS: &[&str] =
-    &["crates/turno/src/clock.rs", "crates/turno-server/src/uptime.rs", "crates/turno-testkit/", "bench/", "xtask/"];
+    &["crates/turno/src/clock.rs", "crates/turno-server/src/stopwatch.rs", "crates/turno-testkit/", "bench/", "xtask/"];
 
 pub(super) fn one_database_clock(tree: &Tree) -> Vec<Finding> {
     let name = "clock_timestamp";

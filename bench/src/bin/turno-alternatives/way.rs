@@ -59,7 +59,8 @@ impl Way {
     pub(crate) async fn fill(self, url: &str, records: usize) -> Outcome<()> {
         if self == Way::Turno {
             let turno = Turno::open(url).await?;
-            let inbox = turno.put_queue("inbox", Policy { lock_timeout: LOCK, ..Policy::of(Kind::Inbox) }).await?;
+            let inbox =
+                turno.put_queue("inbox", Policy { lock_timeout: LOCK, ..Policy::for_kind(Kind::Inbox) }).await?;
             let numbers: Vec<usize> = (0..records).collect();
             for part in numbers.chunks(1_000) {
                 inbox.enqueue(part.iter().map(Draft::json).collect::<Result<_, _>>()?).await?;
@@ -227,7 +228,7 @@ impl Instance {
         if self.call(&ids).await.is_err() {
             return Ok(Ended::Struck);
         }
-        let acked = inbox.ack(taken.iter().map(|got| got.handed)).await?;
+        let acked = inbox.ack(taken.iter().map(|got| got.reference)).await?;
         let stale = acked.iter().filter(|answer| answer.outcome != turno::core::queue::SettleOutcome::Acked).count();
         self.board.waste(stale as u64);
         Ok(Ended::Did(ids.len()))

@@ -7,7 +7,7 @@ use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Toke
 use crate::audit::{Actor, Draft, Hash};
 use crate::id::UserId;
 use crate::limits::{SESSION_TTL_MAX, TOKENS_MAX};
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::{Span, Time};
 use serde_json::Value;
 
@@ -209,7 +209,7 @@ impl ChangeContext<'_> {
         }
         let person = Person {
             id: id.clone(),
-            name: kept(name),
+            name: clip_text(name),
             role,
             disabled: false,
             password: password.map(str::to_owned),
@@ -228,12 +228,12 @@ impl ChangeContext<'_> {
             self.require_managing()?;
         }
         let before = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
-        if myself && !self.by.is_some_and(|by| by.is_whole(before.role)) {
+        if myself && !self.by.is_some_and(|by| by.is_unrestricted(before.role)) {
             // Otherwise a stolen token with few permissions would be enough to take over its owner's account.
             return Err(ChangeRefused::Invalid("only a full token of your own can change your account".to_owned()));
         }
         let after = Person {
-            name: name.as_deref().map_or_else(|| before.name.clone(), kept),
+            name: name.as_deref().map_or_else(|| before.name.clone(), clip_text),
             role: role.unwrap_or(before.role),
             disabled: disabled.unwrap_or(before.disabled),
             password: password.clone().or_else(|| before.password.clone()),
@@ -281,7 +281,7 @@ impl ChangeContext<'_> {
             self.require_managing()?;
         }
         let may = owner.role.permissions();
-        if let Some(by) = self.by.filter(|by| own && !by.is_whole(owner.role)) {
+        if let Some(by) = self.by.filter(|by| own && !by.is_unrestricted(owner.role)) {
             check_no_wider(by, token)?;
         }
         if let Some(permission) = token.scope.and_then(|scope| scope.beyond(may)) {
@@ -335,7 +335,7 @@ impl ChangeContext<'_> {
         let parent = self.by.map_or_else(|| "system".to_owned(), |by| by.token.clone());
         let token = Token {
             scope: Some(scope),
-            name: token.name.as_deref().map(kept),
+            name: token.name.as_deref().map(clip_text),
             machine: false,
             expires_at: Some(until),
             created_at: self.now,

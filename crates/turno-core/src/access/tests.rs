@@ -296,7 +296,7 @@ fn console_session_has_all_rights_of_its_person_until_it_expires() {
         (TokenKind::Console, Some(Time(60_007)), "ana")
     );
     let principal = token.principal(Some(&ana), None, Time(60_006)).unwrap();
-    assert!(principal.is_whole(Role::Editor) && !opened.raises_epoch);
+    assert!(principal.is_unrestricted(Role::Editor) && !opened.raises_epoch);
     assert!(token.principal(Some(&ana), None, Time(60_007)).is_err());
 
     let by_admin = change(Some(&admin()), &command, about(Some(ana.clone())), Time(7));

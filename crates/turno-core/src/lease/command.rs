@@ -92,7 +92,7 @@ pub enum Action {
     JoinLine,
     /// Renew the caller's ticket if it is alive. Never takes a new ticket: otherwise a page that repeats this would
     /// bring a person back who left the line on another page.
-    KeepPlace,
+    RenewTicket,
     /// Leave the waiting line.
     LeaveLine,
     /// Apply the effects of time: end an expired ownership, pass on a lapsed offer, and set the next look. Only the
@@ -123,9 +123,9 @@ pub enum Outcome {
         changed: bool,
     },
     /// The request or the holder's answer was accepted.
-    Asked {
+    ReleaseRequested {
         /// It was passed on. `false` if there is no holder to ask, or no open request to decline.
-        told: bool,
+        delivered: bool,
     },
     /// The caller has a ticket. If the lease is offered to the caller, the caller should claim it now.
     InLine {

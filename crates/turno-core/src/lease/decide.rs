@@ -6,7 +6,7 @@ use crate::audit::{Actor, Draft};
 use crate::event::{Event, Topic};
 use crate::id::{Fence, Numbers, UserId};
 use crate::limits::SPAN_MIN;
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::{Span, Time};
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::RequestRelease { message } => builder.request_release(message.as_deref()),
         Action::Decline { fence, message } => builder.decline(*fence, message.as_deref()),
         Action::JoinLine => builder.join_line(),
-        Action::KeepPlace => builder.keep_place(),
+        Action::RenewTicket => builder.keep_place(),
         Action::LeaveLine => builder.leave_line(),
         Action::Look => Ok(Outcome::Looked { news: !builder.events.is_empty() }),
     };
@@ -259,13 +259,13 @@ impl DecisionBuilder<'_> {
 
     fn request_release(&mut self, message: Option<&str>) -> Result<Outcome, Refused> {
         if self.state.grant.is_none() {
-            return Ok(Outcome::Asked { told: false });
+            return Ok(Outcome::ReleaseRequested { delivered: false });
         }
-        let message = message.map(kept);
+        let message = message.map(clip_text);
         line::ask(&mut self.state.requests, self.command.who.clone(), message.clone(), self.now);
         self.changed = true;
         self.announce("lease.requested", message.as_deref());
-        Ok(Outcome::Asked { told: true })
+        Ok(Outcome::ReleaseRequested { delivered: true })
     }
 
     fn decline(&mut self, fence: Fence, message: Option<&str>) -> Result<Outcome, Refused> {
@@ -273,13 +273,13 @@ impl DecisionBuilder<'_> {
         if !self.state.grant.as_ref().is_some_and(held) {
             return Err(self.lost(fence));
         }
-        let message = message.map(kept);
+        let message = message.map(clip_text);
         let declined_any = line::decline(&mut self.state.requests, message.as_deref(), self.now);
         if declined_any {
             self.changed = true;
             self.announce("lease.declined", message.as_deref());
         }
-        Ok(Outcome::Asked { told: declined_any })
+        Ok(Outcome::ReleaseRequested { delivered: declined_any })
     }
 
     fn join_line(&mut self) -> Result<Outcome, Refused> {
@@ -344,7 +344,7 @@ impl DecisionBuilder<'_> {
         self.state.requests.clear();
         self.state.leaving = false;
         self.state.grant = Some(Grant {
-            holder: Holder { name: kept(&self.command.who.name), ..self.command.who.clone() },
+            holder: Holder { name: clip_text(&self.command.who.name), ..self.command.who.clone() },
             fence: Fence(numbers.take()),
             claim: 1,
             ttl,
@@ -397,7 +397,7 @@ impl DecisionBuilder<'_> {
 
     fn end_by_override(&mut self, reason: &str) {
         let by = self.command.who.user.clone();
-        self.end(Reason::Forced, Cause::Override, Some(by), Some(kept(reason)), self.now);
+        self.end(Reason::Forced, Cause::Override, Some(by), Some(clip_text(reason)), self.now);
     }
 
     fn end(&mut self, reason: Reason, cause: Cause, by: Option<UserId>, note: Option<String>, at: Time) {
@@ -440,7 +440,7 @@ impl DecisionBuilder<'_> {
 
     fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
         let resource = self.state.resource.as_str().into();
-        let detail = detail.map(kept);
+        let detail = detail.map(clip_text);
         let topic = Topic::Leases;
         self.events.push(Event { topic, name: name.into(), resource, key: None, at: self.now, fence, by, detail });
     }

@@ -117,7 +117,11 @@ fn holder_declines_every_open_request_once() {
     let mut bench = Bench::held_by_ana();
     let decline = |fence| Action::Decline { fence, message: Some("en cinco minutos".to_owned()) };
     let fence = bench.fence;
-    assert_eq!(bench.ask("ana", decline(fence)).answer, Ok(Outcome::Asked { told: false }), "there is no request");
+    assert_eq!(
+        bench.ask("ana", decline(fence)).answer,
+        Ok(Outcome::ReleaseRequested { delivered: false }),
+        "there is no request"
+    );
     for user in ["luis", "eva"] {
         bench.ask(user, Action::RequestRelease { message: None }).answer.expect("requested");
     }
@@ -126,7 +130,10 @@ fn holder_declines_every_open_request_once() {
     }
     bench.pass(Span::from_secs(1));
     let decision = bench.ask("ana", decline(fence));
-    assert_eq!((decision.answer, &*decision.events[0].name), (Ok(Outcome::Asked { told: true }), "lease.declined"));
+    assert_eq!(
+        (decision.answer, &*decision.events[0].name),
+        (Ok(Outcome::ReleaseRequested { delivered: true }), "lease.declined")
+    );
     let declined = Some(Declined { at: bench.now, message: Some("en cinco minutos".to_owned()) });
     assert!(bench.state.requests.iter().all(|request| request.declined == declined), "{:?}", bench.state.requests);
     assert!(!bench.ask("ana", decline(fence)).changed, "all requests are already declined");

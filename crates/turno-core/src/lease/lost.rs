@@ -67,7 +67,7 @@ pub struct Lost<'a> {
 
 impl<'a> Lost<'a> {
     /// Describes the end of an ownership of `who`, from its stored ending, if there is one, and the lease at `now`.
-    pub fn of(ending: Option<&'a Ending>, state: &State, who: &Holder, now: Time) -> Lost<'a> {
+    pub fn describe(ending: Option<&'a Ending>, state: &State, who: &Holder, now: Time) -> Lost<'a> {
         let others = state.live(now).is_some_and(|grant| !grant.holder.is(who));
         let reason = match ending.map_or(Reason::Expired, |ending| ending.reason) {
             Reason::Expired if others => "taken",
@@ -129,7 +129,7 @@ mod tests {
             let Err(Refused::Lost { ending }) = self.beat(who, fence, 0) else {
                 return "not lost".to_owned();
             };
-            let Lost { reason, cause, by, note } = Lost::of(ending.as_ref(), &self.state, who, self.now);
+            let Lost { reason, cause, by, note } = Lost::describe(ending.as_ref(), &self.state, who, self.now);
             let by = by.map_or("-", UserId::as_str);
             format!("{reason} {} {by} {}", cause.unwrap_or("-"), note.unwrap_or("-"))
         }

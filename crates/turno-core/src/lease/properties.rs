@@ -47,7 +47,7 @@ fn action(step: &Step, fence: Fence) -> Action {
         19 => Action::Leave { fence, claim: None, grace: Span(step.idle) },
         20 => Action::Decline { fence, message: None },
         21 => Action::Look,
-        22 => Action::KeepPlace,
+        22 => Action::RenewTicket,
         _ => Action::LeaveLine,
     }
 }

@@ -378,14 +378,20 @@ fn release_request_is_stored_until_the_ownership_ends() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     let message = Some("¿me la dejas?".to_owned());
-    assert_eq!(bench.run("luis", Action::RequestRelease { message }).answer, Ok(Outcome::Asked { told: true }));
+    assert_eq!(
+        bench.run("luis", Action::RequestRelease { message }).answer,
+        Ok(Outcome::ReleaseRequested { delivered: true })
+    );
     assert_eq!(bench.state.requests[0].by, holder("luis"));
     bench.pass(30_000);
     bench.claimed("eva");
     assert!(bench.state.requests.is_empty());
     let fence = bench.grant().fence;
     bench.release("eva", fence).expect("released");
-    assert_eq!(bench.run("luis", Action::RequestRelease { message: None }).answer, Ok(Outcome::Asked { told: false }));
+    assert_eq!(
+        bench.run("luis", Action::RequestRelease { message: None }).answer,
+        Ok(Outcome::ReleaseRequested { delivered: false })
+    );
 }
 
 #[test]

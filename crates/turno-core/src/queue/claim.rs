@@ -1,6 +1,6 @@
 //! Hands out due items: decides which caller gets which head, and which items form a group with it.
 
-use super::{Changes, Item, Last, Policy, Taker};
+use super::{Changes, Item, Last, Policy, WorkerName};
 use crate::id::{Fence, Lane, Numbers, QueueId, Seq};
 use crate::limits::TOGETHER_ATTEMPTS;
 use crate::time::{Span, Time};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// One claim of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Want {
+pub struct ClaimRequest {
     /// The worker.
-    pub taker: Taker,
+    pub taker: WorkerName,
     /// The most deliveries that the caller takes.
     pub max: u32,
     /// The caller's id for this claim. A repeat with the same id returns the same deliveries while they are live.
@@ -23,7 +23,7 @@ pub struct Want {
 
 /// The rows that the store read for the claims of one queue: locked due heads, and the items behind them.
 #[derive(Debug)]
-pub struct Wants {
+pub struct ClaimRead {
     /// The queue.
     pub queue: QueueId,
     /// The database's clock, read after the heads were locked.
@@ -58,7 +58,7 @@ pub struct Delivery {
 }
 
 /// Hands the due heads out to the callers, in the order of the callers. Returns the deliveries of each caller.
-pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, Vec<Vec<Delivery>>) {
+pub fn hand_out(policy: &Policy, wants: &[ClaimRequest], mut read: ClaimRead) -> (Changes, Vec<Vec<Delivery>>) {
     let mut changes = Changes::default();
     let mut deliveries: Vec<Vec<Delivery>> = wants.iter().map(|_| Vec::new()).collect();
     let mut caller = 0;
@@ -105,7 +105,7 @@ pub fn resume(mut items: Vec<Item>, now: Time) -> Vec<Delivery> {
         fence: members[0].fence,
         attempt: members[0].attempt,
         expires_at: members[0].expires_at.unwrap_or(now),
-        revision: members[0].handed,
+        revision: members[0].reference,
         items: members.iter().map(|item| (item.seq, item.attempt)).collect(),
     });
     deliveries.collect()
@@ -154,7 +154,7 @@ fn make_delivery(
     group: Vec<Item>,
     fence: Fence,
     now: Time,
-    want: &Want,
+    want: &ClaimRequest,
     changes: &mut Changes,
 ) -> Delivery {
     let hold = policy.max_hold.map_or(policy.lock_timeout, |hold| hold.min(policy.lock_timeout));
@@ -163,7 +163,7 @@ fn make_delivery(
     let (seq, lane, revision) = (group[0].seq, group[0].lane, group[0].revision);
     let size = u32::try_from(group.len()).unwrap_or(u32::MAX);
     for item in group {
-        let handed = Item {
+        let reference = Item {
             ready_at: None,
             expires_at: Some(expires_at),
             claimed_at: Some(now),
@@ -171,16 +171,16 @@ fn make_delivery(
             fence,
             group: if item.is_fresh() { fence } else { item.group },
             last: Last::None,
-            handed: item.revision,
+            reference: item.revision,
             holder: Some(want.taker.clone()),
             size,
             ..item
         };
         if let Some(request) = &want.request {
-            changes.requests.push((handed.seq, fence, request.clone()));
+            changes.requests.push((reference.seq, fence, request.clone()));
         }
-        items.push((handed.seq, handed.attempt));
-        changes.update.push(handed);
+        items.push((reference.seq, reference.attempt));
+        changes.update.push(reference);
     }
     Delivery { seq, lane, fence, attempt: items[0].1, expires_at, revision, items }
 }

@@ -126,7 +126,7 @@ impl EnqueueBuilder {
         let number = self.numbers.take();
         let lane = match call.policy.kind {
             Kind::Inbox => None,
-            Kind::Lane | Kind::Sync => new.key.as_ref().map(Lane::of),
+            Kind::Lane | Kind::Sync => new.key.as_ref().map(Lane::from_key),
         };
         // Duplicates are recognised first, because a repeated call must not overwrite a newer change.
         if new.id_given
@@ -255,7 +255,7 @@ fn new_item(call: &Enqueue, new: &NewItem, lane: Option<Lane>, number: i64, now:
         group: Fence(0),
         last: Last::None,
         revision: number,
-        handed: 0,
+        reference: 0,
         parked: false,
         holder: None,
         size: 1,

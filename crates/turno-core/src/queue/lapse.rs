@@ -4,7 +4,10 @@
 
 use super::manage::ManageRead;
 use super::settle::{expire_alone, settle};
-use super::{Act, AttemptError, CameBack, Changes, Done, Handed, Item, Loaded, Member, Policy, Settle, SettleOutcome};
+use super::{
+    Act, AttemptError, Changes, DeliveryRef, Done, Item, Loaded, Member, Policy, Settle, SettleOutcome,
+    UncountedDelivery,
+};
 use crate::time::Time;
 
 /// One item of an expired delivery, as the expiry leaves it.
@@ -17,7 +20,7 @@ pub struct Lapsed {
     /// The failed attempt.
     pub error: Option<AttemptError>,
     /// Replaces `error` if a newer change arrived during the delivery, because then the attempt does not count.
-    pub back: Option<CameBack>,
+    pub back: Option<UncountedDelivery>,
 }
 
 impl Item {
@@ -31,7 +34,7 @@ impl Item {
 
 /// Takes back the delivery of the item's lane if it has expired, and updates `read` accordingly, so that the command is
 /// decided on the resulting state. Skips deliveries that an application is completing in a transaction.
-pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Option<Handed>) {
+pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Option<DeliveryRef>) {
     let mut changes = Changes::default();
     let lane: Vec<Item> = if read.front.is_empty() { read.item.iter().cloned().collect() } else { read.front.to_vec() };
     let has_expired =
@@ -39,12 +42,12 @@ pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Opt
     let Some(Item { queue, seq, lane: item_lane, size, fence, .. }) = lane.iter().find(has_expired).cloned() else {
         return (changes, None);
     };
-    let handed = Handed { queue, seq, lane: item_lane, size, fence };
+    let reference = DeliveryRef { queue, seq, lane: item_lane, size, fence };
     let (members, others): (Vec<Item>, Vec<Item>) =
         lane.into_iter().partition(|item| item.fence == fence && item.expires_at.is_some());
     let members = members.into_iter().map(|item| Member { item, id: None }).collect();
     let mut loaded = Loaded { members, next: others.into_iter().next() };
-    let command = Settle { handed, policy: policy.clone(), act: Act::Expire };
+    let command = Settle { reference, policy: policy.clone(), act: Act::Expire };
     if settle(&command, &mut loaded, read.now, &mut changes) != SettleOutcome::Expired {
         return (changes, None);
     }
@@ -57,7 +60,7 @@ pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Opt
     if let Some(item) = read.item.take_if(|item| changes.remove.contains(&item.seq)) {
         read.done = changes.done.iter().find(|done| done.seq == item.seq).cloned();
     }
-    (changes, Some(handed))
+    (changes, Some(reference))
 }
 
 /// Merges the changes of an expiry and of a command for one transaction. A row that both change is written once, as the

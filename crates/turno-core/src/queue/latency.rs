@@ -36,7 +36,7 @@ impl Latency {
     pub const MOST: u32 = 1_000;
 
     /// Computes the latency, or `None` without items.
-    pub fn of(all: &[Waited]) -> Option<Latency> {
+    pub fn from_waits(all: &[Waited]) -> Option<Latency> {
         Some(Latency {
             items: all.len() as u64,
             waited: Quantiles::from_spans(all.iter().map(|item| item.waited))?,
@@ -62,11 +62,11 @@ mod tests {
     #[test]
     fn latency_returns_the_median_and_the_95th_percentile() {
         let all: Vec<Waited> = (1..=100).rev().map(|n| Waited { waited: Span(n), took: Span(10 * n) }).collect();
-        let latency = Latency::of(&all).expect("some");
+        let latency = Latency::from_waits(&all).expect("some");
         assert_eq!((latency.items, latency.waited), (100, Quantiles { p50: Span(50), p95: Span(95) }));
         assert_eq!(latency.took, Quantiles { p50: Span(500), p95: Span(950) });
-        let one = Latency::of(&all[..1]).expect("one");
+        let one = Latency::from_waits(&all[..1]).expect("one");
         assert_eq!(one.waited, Quantiles { p50: Span(100), p95: Span(100) });
-        assert_eq!(Latency::of(&[]), None);
+        assert_eq!(Latency::from_waits(&[]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::lapse::{merge_changes, take_back};
 use super::settle::promote;
-use super::{Body, Changes, Done, Ended, FrontItem, Handed, Item, Kind, Last, Policy, Taker};
+use super::{Body, Changes, DeliveryRef, Done, Ended, FrontItem, Item, Kind, Last, Policy, WorkerName};
 use crate::audit::Hash;
 use crate::id::{Fence, Lane, Numbers, QueueId};
 use crate::limits::BATCH_MAX;
@@ -29,7 +29,7 @@ pub enum Manage {
     /// [`Act::Park`]: super::Act::Park
     Probe {
         /// The worker that sends the probe.
-        taker: Taker,
+        taker: WorkerName,
     },
     /// The destination accepted the probe. Only announces this; the item is acked next.
     Probed,
@@ -91,7 +91,7 @@ pub enum ManageAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The name and fence of the delivery.
-    pub handed: Handed,
+    pub reference: DeliveryRef,
     /// The item's attempts so far. A probe does not count as one.
     pub attempt: u32,
     /// The change that is handed out.
@@ -126,7 +126,7 @@ pub struct Managed {
     /// The answer for the caller.
     pub answer: Result<ManageAnswer, ManageRefused>,
     /// The expired delivery that was taken back before the command was decided.
-    pub expired: Option<Handed>,
+    pub expired: Option<DeliveryRef>,
 }
 
 /// Hashes a payload, so that the audit can identify it without containing it.
@@ -203,7 +203,7 @@ fn retry(
 /// Hands an exhausted item out. The attempts are unchanged, because a probe does not count as one.
 fn probe(
     policy: &Policy,
-    taker: &Taker,
+    taker: &WorkerName,
     mut read: ManageRead,
     changes: &mut Changes,
 ) -> Result<ManageAnswer, ManageRefused> {
@@ -222,15 +222,15 @@ fn probe(
         claimed_at: Some(now),
         fence: Fence(read.numbers.take()),
         last: Last::None,
-        handed: item.revision,
+        reference: item.revision,
         holder: Some(taker.clone()),
         size: 1,
         ..item
     };
-    let handed = Handed { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence };
+    let reference = DeliveryRef { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence };
     let (attempt, revision) = (item.attempt, item.revision);
     changes.update.push(item);
-    Ok(ManageAnswer::Probing(Probe { handed, attempt, revision, now, expires_at }))
+    Ok(ManageAnswer::Probing(Probe { reference, attempt, revision, now, expires_at }))
 }
 
 fn cancel(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {
@@ -269,7 +269,7 @@ fn take_out(policy: &Policy, item: Item, ended: Ended, front: Vec<Item>, now: Ti
 
 /// Returns the refusal for an item that is handed out.
 fn busy_refusal(item: &Item) -> ManageRefused {
-    if item.revision > item.handed { ManageRefused::Changing } else { ManageRefused::InProcess }
+    if item.revision > item.reference { ManageRefused::Changing } else { ManageRefused::InProcess }
 }
 
 /// Writes `item` in its place in the lane: as the head, if no item blocks it and no delivery is in process.
@@ -316,7 +316,7 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         group: Fence(-done.seq.0),
         last: Last::None,
         revision: done.revision.max(done.seq.0),
-        handed: done.revision,
+        reference: done.revision,
         parked: false,
         holder: None,
         size: 1,

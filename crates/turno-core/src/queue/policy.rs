@@ -80,7 +80,7 @@ pub struct BadPolicy {
 
 impl Policy {
     /// Returns the default policy of a kind.
-    pub fn of(kind: Kind) -> Policy {
+    pub fn for_kind(kind: Kind) -> Policy {
         let week = Span::from_secs(7 * 86_400);
         let plain = Policy {
             kind,
@@ -166,7 +166,7 @@ mod tests {
     fn grouping_fields_are_checked_for_every_kind_and_used_only_by_lanes() {
         for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
             let (window, typing_extension, max_wait) = (Span(5), Span(6), Span(7));
-            let full = Policy { window, typing_extension, max_wait, batch_max: 8, ..Policy::of(kind) };
+            let full = Policy { window, typing_extension, max_wait, batch_max: 8, ..Policy::for_kind(kind) };
             assert_eq!(full.check(), Ok(()), "{kind:?}");
             assert_eq!(full.batch(), if kind == Kind::Lane { 8 } else { 1 }, "{kind:?}");
             let wrong = Policy { batch_max: 1_001, ..full };

@@ -12,7 +12,7 @@
 //! A repair keeps at most one complete delivery, returns the others without counting their attempt, and makes the first
 //! item the head. It loses no accepted item and keeps the order.
 
-use super::{Body, CameBack, Changes, Done, Ended, Item, Kind, Last, Policy};
+use super::{Body, Changes, Done, Ended, Item, Kind, Last, Policy, UncountedDelivery};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::time::Time;
 
@@ -177,7 +177,7 @@ fn give_back_broken(policy: &Policy, items: &mut [Item], spared: &[Fence], now: 
             item.expires_at = None;
         } else if item.expires_at.is_some() && kept.contains(&item.fence) {
             item.ready_at = None;
-            if item.attempt == 0 && item.revision <= item.handed {
+            if item.attempt == 0 && item.revision <= item.reference {
                 item.attempt = 1;
             }
         } else if item.expires_at.is_some() {
@@ -223,7 +223,7 @@ pub(super) fn is_whole(items: &[&Item], fence: Fence) -> bool {
 /// Puts the item back in its place and takes the attempt back.
 fn give_back(item: &mut Item, now: Time) {
     item.attempt = item.attempt.saturating_sub(1);
-    item.not_before = if item.revision > item.handed { item.not_before.max(now) } else { item.not_before.min(now) };
+    item.not_before = if item.revision > item.reference { item.not_before.max(now) } else { item.not_before.min(now) };
     // This was its first delivery, so the item is fresh again and others may join its group.
     if item.group == item.fence {
         item.group = Fence(0);
@@ -264,7 +264,7 @@ fn restore(
         group: Fence(0),
         last: Last::None,
         revision: lost.seq.0,
-        handed: 0,
+        reference: 0,
         parked: false,
         holder: None,
         size: 1,
@@ -333,15 +333,15 @@ fn cancelled(item: &Item, now: Time) -> Done {
         at: now,
         attempt: item.attempt,
         fence: item.fence,
-        revision: item.handed,
+        revision: item.reference,
         holder: item.holder.clone(),
         handed_at: None,
     }
 }
 
 /// Records a delivery that the repair ended as expired, so that a late settlement under its fence is stale.
-fn came_back(item: Item, now: Time) -> CameBack {
+fn came_back(item: Item, now: Time) -> UncountedDelivery {
     let Item { seq, fence, holder, claimed_at, .. } = item;
     let error = Some(REPAIRED.to_owned());
-    CameBack { seq, fence, how: Last::Expired, at: now, holder, handed_at: claimed_at, error }
+    UncountedDelivery { seq, fence, how: Last::Expired, at: now, holder, handed_at: claimed_at, error }
 }

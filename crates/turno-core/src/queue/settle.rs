@@ -6,15 +6,15 @@
 mod park;
 
 use super::trace::NOT_SETTLED;
-use super::{AttemptError, CameBack, Changes, Delivery, Ended, Item, Kind, Last, Policy};
+use super::{AttemptError, Changes, Delivery, Ended, Item, Kind, Last, Policy, UncountedDelivery};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::{Span, Time};
 
 /// The name and fence of a delivery. The name contains the first item, the lane and the size, so that the store finds
 /// the rows without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Handed {
+pub struct DeliveryRef {
     /// The queue.
     pub queue: QueueId,
     /// The first item.
@@ -27,11 +27,11 @@ pub struct Handed {
     pub fence: Fence,
 }
 
-impl Handed {
+impl DeliveryRef {
     /// Returns the name of a delivery.
-    pub fn of(queue: QueueId, delivery: &Delivery) -> Handed {
+    pub fn new(queue: QueueId, delivery: &Delivery) -> DeliveryRef {
         let size = delivery.items.len() as u32;
-        Handed { queue, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
+        DeliveryRef { queue, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
     }
 }
 
@@ -39,7 +39,7 @@ impl Handed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settle {
     /// The delivery.
-    pub handed: Handed,
+    pub reference: DeliveryRef,
     /// The queue's policy.
     pub policy: Policy,
     /// How to settle it.
@@ -167,10 +167,10 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let Some(first) = loaded.members.first().map(|member| &member.item) else {
         return SettleOutcome::Stale;
     };
-    let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
+    let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.reference.fence) else {
         return SettleOutcome::Stale;
     };
-    if !matches_name(&command.handed, &loaded.members) {
+    if !matches_name(&command.reference, &loaded.members) {
         return SettleOutcome::Stale;
     }
     // `Expire` needs an expired delivery, every other act a live one. `Complete` was live in its own transaction.
@@ -220,12 +220,13 @@ pub(super) fn expire_alone(policy: &Policy, item: Item, now: Time) -> (Changes, 
 
 /// Returns whether the items under the fence are exactly the named delivery. Callers hold the name and could alter it:
 /// another first item finds too few members, and another size contradicts the stored one.
-fn matches_name(handed: &Handed, members: &[Member]) -> bool {
+fn matches_name(reference: &DeliveryRef, members: &[Member]) -> bool {
     let matches = |member: &Member| {
         let item = &member.item;
-        item.size == handed.size && (item.queue, item.lane, item.fence) == (handed.queue, handed.lane, handed.fence)
+        item.size == reference.size
+            && (item.queue, item.lane, item.fence) == (reference.queue, reference.lane, reference.fence)
     };
-    members.len() == handed.size as usize && members[0].item.seq == handed.seq && members.iter().all(matches)
+    members.len() == reference.size as usize && members[0].item.seq == reference.seq && members.iter().all(matches)
 }
 
 fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {
@@ -263,7 +264,7 @@ impl Settlement<'_> {
         for (index, item) in members.into_iter().enumerate() {
             if through.is_some_and(|through| index > through) {
                 self.return_untried(item, None);
-            } else if item.revision > item.handed {
+            } else if item.revision > item.reference {
                 self.supersede(item, Last::Superseded, None);
                 outcome = SettleOutcome::Superseded;
             } else {
@@ -300,7 +301,7 @@ impl Settlement<'_> {
             match at {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
                 Some(at) if index > at => self.return_untried(item, None),
-                _ if item.revision > item.handed => {
+                _ if item.revision > item.reference => {
                     self.supersede(item, Last::Superseded, Some(error));
                     outcome.get_or_insert(SettleOutcome::Superseded);
                 }
@@ -326,14 +327,14 @@ impl Settlement<'_> {
         let retry_at = self.now + wait;
         let mut outcome = SettleOutcome::Retrying { retry_at };
         for mut item in members {
-            if item.revision > item.handed {
+            if item.revision > item.reference {
                 self.supersede(item, Last::Superseded, error);
                 outcome = SettleOutcome::Superseded;
                 continue;
             }
             item.attempt = item.attempt.saturating_sub(1);
             if let Some(error) = error {
-                let error = kept(error);
+                let error = clip_text(error);
                 // No attempt was made, so the error is stored under attempt 0 and not under the previous attempt.
                 self.record_error(&item, 0, error.clone(), Some(retry_at), false);
                 self.changes.push_event(self.policy, &item, "item.failed", Some(error), self.now);
@@ -348,7 +349,7 @@ impl Settlement<'_> {
     /// Counts the expired delivery as an attempt and makes its items available at once, without a back-off.
     fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
-            if item.revision > item.handed {
+            if item.revision > item.reference {
                 self.supersede(item, Last::Expired, Some(NOT_SETTLED));
             } else {
                 self.attempt_failed(item, NOT_SETTLED, Some(Span::ZERO), false, Last::Expired);
@@ -388,7 +389,7 @@ impl Settlement<'_> {
         give_up: bool,
         last: Last,
     ) -> SettleOutcome {
-        let error = kept(error);
+        let error = clip_text(error);
         let exhausted = give_up || item.attempt >= self.policy.max_attempts;
         let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
         let retry_at = (!exhausted).then_some(self.now + wait);
@@ -413,14 +414,14 @@ impl Settlement<'_> {
 
     /// Records a delivery that does not count as an attempt.
     fn record_uncounted(&mut self, item: &Item, how: Last, error: Option<&str>) {
-        self.changes.came_back.push(CameBack {
+        self.changes.came_back.push(UncountedDelivery {
             seq: item.seq,
             fence: item.fence,
             how,
             at: self.now,
             holder: item.holder.clone(),
             handed_at: item.claimed_at,
-            error: error.map(kept),
+            error: error.map(clip_text),
         });
     }
 

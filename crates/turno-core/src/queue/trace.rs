@@ -2,7 +2,7 @@
 //!
 //! A repeated settlement is answered from the trace, so that it gets the same answer as the first one.
 
-use super::{AttemptError, CameBack, Done, Ended, Last, SettleOutcome};
+use super::{AttemptError, Done, Ended, Last, SettleOutcome, UncountedDelivery};
 use crate::id::Fence;
 use crate::time::Time;
 
@@ -46,7 +46,7 @@ pub struct FailedAttempt {
 
 impl Trace {
     /// Collects the trace of the delivery under `fence` from the rows of its first item.
-    pub fn of(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[CameBack]) -> Trace {
+    pub fn find(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[UncountedDelivery]) -> Trace {
         let failed = errors.iter().rev().find(|error| error.fence == fence);
         Trace {
             ended: done.filter(|done| done.fence == fence).map(|done| done.ended),

@@ -6,7 +6,7 @@
 use super::claim::{FrontDue, front_due, window_group};
 use super::repair::{is_damaged, is_whole};
 use super::trace::NOT_SETTLED;
-use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
+use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, WorkerName};
 use crate::id::{Fence, ItemId, Key};
 use crate::time::Time;
 
@@ -33,7 +33,7 @@ pub enum WhyReason {
     /// A worker has the item.
     Running {
         /// The worker.
-        taker: Option<Taker>,
+        taker: Option<WorkerName>,
         /// The fence of the delivery.
         fence: Fence,
         /// When the item was handed out.
@@ -45,7 +45,7 @@ pub enum WhyReason {
     /// before that transaction ends.
     Completing {
         /// The worker of the delivery.
-        taker: Option<Taker>,
+        taker: Option<WorkerName>,
         /// The fence of the delivery.
         fence: Fence,
         /// When the item was handed out.
@@ -77,7 +77,7 @@ pub enum WhyReason {
         /// The first item of that delivery.
         id: ItemId,
         /// The worker of that delivery.
-        taker: Option<Taker>,
+        taker: Option<WorkerName>,
         /// The fence of that delivery.
         fence: Fence,
         /// When that delivery was handed out.
@@ -190,7 +190,7 @@ pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptErr
         Some(expires_at) if read.now < expires_at && read.is_whole(item) => running(item, expires_at),
         _ if read.is_damaged(item) => WhyReason::Damaged,
         Some(_) if read.is_completing(item) => completing(item),
-        Some(_) if item.revision <= item.handed && item.attempt >= read.policy.max_attempts => {
+        Some(_) if item.revision <= item.reference && item.attempt >= read.policy.max_attempts => {
             WhyReason::Exhausted { error: Some(NOT_SETTLED.to_owned()) }
         }
         _ if read.paused => WhyReason::Paused,

@@ -4,7 +4,7 @@ use super::digest;
 
 /// The state of a key: in the table, at the destination and in the queue, read at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeyState {
     /// The key.
     pub key: String,
     /// The data of the key's current row. `None` if the key has no current row that takes part.
@@ -41,7 +41,7 @@ impl Difference {
     }
 }
 
-impl Kept {
+impl KeyState {
     /// Returns how the destination differs from the source. Returns `None` while the key has an unfinished item, but
     /// not for an exhausted one. A row that stopped taking part is no difference, because the source may ignore that.
     pub fn difference(&self) -> Option<Difference> {
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn key_differs_unless_the_last_delivery_had_its_data() {
-        let kept = |data: Option<&str>, delivered: Option<Option<&str>>| Kept {
+        let kept = |data: Option<&str>, delivered: Option<Option<&str>>| KeyState {
             key: "7".to_owned(),
             data: data.map(str::to_owned),
             delivered: delivered.map(|data| data.map(digest)),
-            ..Kept::default()
+            ..KeyState::default()
         };
         assert_eq!(kept(Some("a"), Some(Some("a"))).difference(), None);
         assert_eq!(kept(Some("a"), Some(Some("b"))).difference(), Some(Difference::Differs));
@@ -90,16 +90,17 @@ mod tests {
 
     #[test]
     fn unfinished_item_hides_the_difference_and_an_exhausted_one_does_not() {
-        let kept = Kept { key: "7".to_owned(), data: Some("a".to_owned()), waiting: true, ..Kept::default() };
+        let kept = KeyState { key: "7".to_owned(), data: Some("a".to_owned()), waiting: true, ..KeyState::default() };
         assert_eq!((kept.difference(), kept.on_its_way()), (None, Some(Difference::Missing)));
-        let same = Kept { delivered: Some(Some(digest("a"))), ..kept.clone() };
+        let same = KeyState { delivered: Some(Some(digest("a"))), ..kept.clone() };
         assert_eq!((same.difference(), same.on_its_way()), (None, None), "the item brings nothing new");
-        assert_eq!(Kept { waiting: false, exhausted: true, ..kept }.difference(), Some(Difference::Missing));
+        assert_eq!(KeyState { waiting: false, exhausted: true, ..kept }.difference(), Some(Difference::Missing));
     }
 
     #[test]
     fn row_that_stopped_taking_part_is_no_difference() {
-        let kept = Kept { key: "7".to_owned(), left: true, delivered: Some(Some(digest("a"))), ..Kept::default() };
+        let kept =
+            KeyState { key: "7".to_owned(), left: true, delivered: Some(Some(digest("a"))), ..KeyState::default() };
         assert_eq!(kept.difference(), None);
     }
 }

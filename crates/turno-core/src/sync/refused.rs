@@ -1,7 +1,7 @@
 //! The reasons why a source cannot be installed or used, with the next step for a person.
 
 use super::BadIdent;
-use crate::text::counted;
+use crate::text::pluralize;
 
 /// The reason why a source is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +70,7 @@ pub enum SourceRefused {
         name: String,
     },
     /// Keys have several current rows.
-    #[error("more than one current row for {} of {table}: {}", counted(*count, "key", "keys"), render_keys(found, *count))]
+    #[error("more than one current row for {} of {table}: {}", pluralize(*count, "key", "keys"), render_keys(found, *count))]
     Duplicates {
         /// The table.
         table: String,
@@ -123,7 +123,7 @@ impl SourceRefused {
 
 fn render_keys(found: &[(String, i64)], count: i64) -> String {
     let mut parts: Vec<String> =
-        found.iter().map(|(key, rows)| format!("{key} ({})", counted(*rows, "row", "rows"))).collect();
+        found.iter().map(|(key, rows)| format!("{key} ({})", pluralize(*rows, "row", "rows"))).collect();
     if count > found.len() as i64 {
         parts.push("…".to_owned());
     }

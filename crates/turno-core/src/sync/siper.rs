@@ -12,7 +12,7 @@ impl Source {
         Source {
             name: "usuarios".to_owned(),
             queue: QueueName::new("usuarios_modulo").expect("it is short and has letters only"),
-            table: Relation::of("siper.usuarios"),
+            table: Relation::parse("siper.usuarios"),
             key: "idper".to_owned(),
             watch: texts(&["nombre", "apellido", "activo", "hashpass", "idper", "principal"]),
             current_when: Some("principal".to_owned()),
@@ -20,7 +20,7 @@ impl Source {
             on_leave: OnLeave::Ignore,
             one_current_per_key: true,
             trigger: "tr_sincro_usuarios_modulo_global".to_owned(),
-            view: Some(Relation::of("siper.cola_sincronizacion_usuarios_modulo")),
+            view: Some(Relation::parse("siper.cola_sincronizacion_usuarios_modulo")),
             update: "ACTUALIZAR".to_owned(),
             deactivate: "DESACTIVAR".to_owned(),
             payload: texts(&["idper", "nombre", "apellido", "activo", "hashpass"]),

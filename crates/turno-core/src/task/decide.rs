@@ -8,7 +8,7 @@ use crate::event::{Event, Topic};
 use crate::id::{Fence, Numbers};
 use crate::lease;
 use crate::limits::{LINES_MAX, NAME_MAX};
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::{Span, Time};
 use serde_json::Value;
 
@@ -203,9 +203,9 @@ impl DecisionBuilder<'_> {
     }
 
     fn lease(&mut self, action: &lease::Action) -> Result<Outcome, Refused> {
-        use lease::Action::{Claim, ForceClaim, JoinLine, KeepPlace};
+        use lease::Action::{Claim, ForceClaim, JoinLine, RenewTicket};
         let status = self.task()?.status;
-        if matches!(action, Claim { .. } | ForceClaim { .. } | JoinLine | KeepPlace) && !status.lockable() {
+        if matches!(action, Claim { .. } | ForceClaim { .. } | JoinLine | RenewTicket) && !status.lockable() {
             return Err(Refused::WrongStatus(status));
         }
         let outcome = self.on_lease(action.clone())?;
@@ -379,7 +379,7 @@ impl DecisionBuilder<'_> {
             task.updated_at = task.updated_at.max(now);
         }
         self.decision.changed = true;
-        let detail = detail.map(kept);
+        let detail = detail.map(clip_text);
         let note = Note { at: now, actor: self.command.actor(), what: what.to_owned(), line, detail: detail.clone() };
         self.decision.notes.push(note);
         self.announce(Topic::Tasks, event, detail);

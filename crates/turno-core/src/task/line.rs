@@ -6,7 +6,7 @@ use crate::event::{Event, Topic};
 use crate::id::{Fence, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
-use crate::text::kept;
+use crate::text::clip_text;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -306,7 +306,7 @@ pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), Li
         LineOutcome::Failed(_) => ("line_failed", "task.line_failed"),
         LineOutcome::Applied | LineOutcome::Skipped => ("line_applied", "task.line_applied"),
     };
-    let detail = line.error.as_ref().map(|error| kept(&error.to_string()));
+    let detail = line.error.as_ref().map(|error| clip_text(&error.to_string()));
     let note = Note { at: now, actor: apply.actor(), what: what.to_owned(), line: Some(apply.number), detail };
     let event = Event {
         topic: Topic::Tasks,

@@ -136,11 +136,11 @@ fn quantity(number: u32, fence: Fence, quantity: i64) -> Action {
 #[test]
 fn resources_with_the_task_prefix_belong_to_tasks() {
     let resource = |name: &str| Resource::new(name).expect("valid");
-    assert_eq!(TaskId::of(&resource("task:7")), Some(TaskId(7)));
+    assert_eq!(TaskId::from_resource(&resource("task:7")), Some(TaskId(7)));
     assert_eq!(TaskId(7).resource(), resource("task:7"));
-    assert_eq!(TaskId::of(&resource("tasks:7")), None);
+    assert_eq!(TaskId::from_resource(&resource("tasks:7")), None);
     for odd in ["task:", "task:07", "task:+7", "task:7 ", "task:siete", "task:99999999999999999999"] {
-        assert_eq!(TaskId::of(&resource(odd)), Some(TaskId(0)), "{odd} has no valid number");
+        assert_eq!(TaskId::from_resource(&resource(odd)), Some(TaskId(0)), "{odd} has no valid number");
     }
 }
 

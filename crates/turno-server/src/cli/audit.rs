@@ -4,11 +4,11 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use turno::core::audit::Head;
-use turno::core::text::counted;
+use turno::core::text::pluralize;
 
 use super::check::Progress;
+use super::global::{GlobalArgs, refused};
 use super::output::{Format, Table, cell, say, talk};
-use super::place::{GlobalArgs, refused};
 use crate::client::{Client, ServerArgs, query};
 use crate::failure::Failure;
 
@@ -122,7 +122,7 @@ async fn verify(kept: Option<Head>, format: Format, global: &GlobalArgs) -> Resu
             }
             talk(&format!(
                 "the chain of {} is whole; keep its head elsewhere",
-                counted(head.n.unsigned_abs(), "entry", "entries")
+                pluralize(head.n.unsigned_abs(), "entry", "entries")
             ));
             Ok(())
         }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use turno::Error;
 use turno::store::StoreError;
 
+use super::global::{GlobalArgs, refused};
 use super::output::talk;
-use super::place::{GlobalArgs, refused};
 use crate::config::Overrides;
 use crate::database;
 use crate::failure::Failure;

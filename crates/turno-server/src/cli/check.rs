@@ -3,13 +3,13 @@
 use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
-use turno::Mended;
+use turno::RepairedLane;
 use turno::core::id::ItemId;
-use turno::core::text::counted;
+use turno::core::text::pluralize;
 use turno::store::Finding;
 
+use super::global::{GlobalArgs, refused};
 use super::output::{Format, say, talk};
-use super::place::{GlobalArgs, refused};
 use crate::failure::Failure;
 use crate::texts::terminal::translate;
 
@@ -60,7 +60,7 @@ pub(crate) async fn run(arguments: &CheckArgs, global: &GlobalArgs) -> Result<()
         talk(&format!("{name} keeps its promises"));
         return Ok(());
     }
-    let count = counted(findings.len() as u64, "finding", "findings");
+    let count = pluralize(findings.len() as u64, "finding", "findings");
     let mendable = !arguments.repair && findings.iter().all(|finding| finding.damaged.is_some());
     Err(Failure::failed(
         format!("{count} in {name}"),
@@ -77,7 +77,7 @@ fn render_finding(finding: &Finding) -> String {
 }
 
 /// Renders a repaired lane on one line: its subject, and what was done.
-fn render_mended(mended: &Mended) -> String {
+fn render_mended(mended: &RepairedLane) -> String {
     let repaired = &mended.repaired;
     let done = [
         (repaired.corrected.len(), "item corrected", "items corrected"),
@@ -87,11 +87,11 @@ fn render_mended(mended: &Mended) -> String {
         (repaired.merged.len(), "item merged", "items merged"),
     ];
     let done = done.into_iter().filter(|(count, _, _)| *count > 0);
-    let done: Vec<String> = done.map(|(count, one, many)| translate(&counted(count as u64, one, many))).collect();
+    let done: Vec<String> = done.map(|(count, one, many)| translate(&pluralize(count as u64, one, many))).collect();
     format!("{}  {}  {}", translate("mended"), translate(&mended.subject), done.join(", "))
 }
 
-fn to_json(mended: Option<&[Mended]>, findings: &[Finding]) -> Value {
+fn to_json(mended: Option<&[RepairedLane]>, findings: &[Finding]) -> Value {
     let finding = |finding: &Finding| json!({ "invariant": finding.invariant, "subject": finding.subject, "detail": finding.detail });
     let mut view = json!({ "findings": findings.iter().map(finding).collect::<Vec<_>>() });
     if let Some(mended) = mended {
@@ -100,8 +100,8 @@ fn to_json(mended: Option<&[Mended]>, findings: &[Finding]) -> Value {
     view
 }
 
-fn mended_to_json(mended: &Mended) -> Value {
-    let Mended { queue, key, subject, repaired } = mended;
+fn mended_to_json(mended: &RepairedLane) -> Value {
+    let RepairedLane { queue, key, subject, repaired } = mended;
     let ids = |ids: &[ItemId]| ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().into();
     let mut view = json!({ "queue": queue.as_str(), "key": key.as_ref().map(|key| key.as_str()), "subject": subject });
     let parts: [(&str, Value); 5] = [

@@ -1,7 +1,7 @@
 //! `turno config`: shows the settings in force and the origin of each.
 
+use super::global::GlobalArgs;
 use super::output::{Format, say};
-use super::place::GlobalArgs;
 use crate::config::{Overrides, origin};
 use crate::database;
 use crate::failure::Failure;

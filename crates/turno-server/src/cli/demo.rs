@@ -11,8 +11,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpListener;
 
+use super::global::GlobalArgs;
 use super::output::say;
-use super::place::GlobalArgs;
 use super::serve::Listen;
 use crate::config::{Environment, Limits, LogFormat, Origin, Overrides, Shown};
 use crate::database::{self, TemporaryFolder};

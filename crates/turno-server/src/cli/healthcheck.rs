@@ -1,7 +1,7 @@
 //! `turno healthcheck`: asks a server whether it is ready, for supervisors and containers.
 
+use super::global::GlobalArgs;
 use super::output::say;
-use super::place::GlobalArgs;
 use crate::client::{Client, TokenArgs};
 use crate::config::Overrides;
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ pub(crate) async fn run(arguments: &HealthcheckArgs, global: &GlobalArgs) -> Res
         Some(server) => server.clone(),
         None => local_url(&global.settings(Overrides::default())?.listen),
     };
-    Client::of(&server, &TokenArgs::default())?.get("/readyz").await?;
+    Client::for_server(&server, &TokenArgs::default())?.get("/readyz").await?;
     say(&[word("server", "ready")]);
     Ok(())
 }

@@ -159,7 +159,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use crate::cli::place::GlobalArgs;
+    use crate::cli::global::GlobalArgs;
 
     /// Collects every text of the definition: help of commands and options, and the paths of commands with examples.
     fn texts(command: &Command, path: &str, translate_help: &mut BTreeSet<String>, below: &mut BTreeSet<String>) {

@@ -2,8 +2,8 @@
 
 use turno::SchemaState;
 
+use super::global::GlobalArgs;
 use super::output::talk;
-use super::place::GlobalArgs;
 use crate::config::Overrides;
 use crate::database::{self, Location};
 use crate::failure::Failure;

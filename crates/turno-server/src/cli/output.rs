@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::stopwatch;
 use crate::texts::terminal::{heading, translate, translate_value};
-use crate::uptime;
 
 /// The output format.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -128,7 +128,7 @@ pub(crate) fn between(from: Timestamp, to: Timestamp) -> String {
 
 /// Renders a duration with at most two units, without a trailing zero: `5 min`, `5 min 3 s`.
 pub(crate) fn rounded(ms: i64) -> String {
-    let text = uptime::format_duration(Duration::from_millis(ms.unsigned_abs()));
+    let text = stopwatch::format_duration(Duration::from_millis(ms.unsigned_abs()));
     let short = [" 0 s", " 0 min", " 0 h"].into_iter().find_map(|rest| text.strip_suffix(rest));
     short.unwrap_or(&text).to_owned()
 }

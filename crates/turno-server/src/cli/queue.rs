@@ -11,8 +11,8 @@ use clap::{Args, Subcommand};
 
 pub(super) use enqueue::read;
 
+use super::global::GlobalArgs;
 use super::lease::report;
-use super::place::GlobalArgs;
 use crate::client::{Client, ServerArgs, part};
 use crate::failure::Failure;
 

@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::duration;
+use super::global::GlobalArgs;
 use super::lease::resource;
 use super::output::talk;
-use super::place::GlobalArgs;
 use crate::client::TokenArgs;
 use crate::failure::Failure;
 use child::Child;

@@ -11,9 +11,9 @@ use turno::store::PushChange;
 use turno::{Error, LinkFor, Options, Turno};
 
 use super::demo::DEMO;
+use super::global::{GlobalArgs, options, refused};
 use super::healthcheck::local_url;
 use super::output::{say, talk};
-use super::place::{GlobalArgs, options, refused};
 use crate::config::production::{self, Problem};
 use crate::config::queue::QueueSettings;
 use crate::config::{Environment, Overrides, Settings};
@@ -86,7 +86,7 @@ fn deliveries(settings: &Settings, turno: &Turno) -> Result<Deliveries, Failure>
         let refused = SourceRefused::NoTriggers;
         tracing::warn!(source = source.name.as_str(), "its table is not watched: {refused}; {}", refused.next());
     }
-    Deliveries::of(guard, &settings.queues, &settings.sync, env, turno)
+    Deliveries::from_settings(guard, &settings.queues, &settings.sync, env, turno)
 }
 
 /// Returns the problems of production that only the open database shows.

@@ -10,8 +10,8 @@ use turno::core::id::QueueName;
 use turno::store::StoreError;
 use turno::{Error, SyncHandle};
 
+use super::global::{self, GlobalArgs};
 use super::output::{Format, say, talk};
-use super::place::{self, GlobalArgs};
 use crate::config::sync::SyncSource;
 use crate::config::{Overrides, Settings};
 use crate::database::Database;
@@ -170,7 +170,7 @@ async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
         }
         done_any = true;
         talk(&format!("{}: changes of {} go into the queue {}", source.name, source.table, source.queue));
-        done.push(json!({ "name": source.name, "table": source.table.shown(), "queue": source.queue }));
+        done.push(json!({ "name": source.name, "table": source.table.display(), "queue": source.queue }));
     }
     if format.json {
         say(&[json!({ "sources": done }).to_string()]);
@@ -216,7 +216,7 @@ fn refused(error: Error) -> Failure {
             error.to_string(),
             "correct what the database says in the source or in the table, and repeat it",
         ),
-        _ => place::refused(error),
+        _ => global::refused(error),
     }
 }
 

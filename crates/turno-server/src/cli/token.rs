@@ -11,8 +11,8 @@ use turno::core::time::Span;
 use turno::{Error, NewToken, Permission, Turno};
 
 use super::duration;
+use super::global::{GlobalArgs, refused};
 use super::output::{Format, Table, say, talk};
-use super::place::{GlobalArgs, refused};
 use super::user::user_id;
 use crate::failure::Failure;
 use crate::http::{RESOURCES_MAX, Stamp};

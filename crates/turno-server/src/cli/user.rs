@@ -10,8 +10,8 @@ use turno::core::id::{BadName, UserId};
 use turno::core::time::Time;
 use turno::{NewPerson, PersonChange, Role, Turno};
 
+use super::global::{GlobalArgs, refused};
 use super::output::{Card, Format, Table, say, talk};
-use super::place::{GlobalArgs, refused};
 use crate::failure::Failure;
 use crate::http::{Stamp, person_called};
 use crate::passwords;

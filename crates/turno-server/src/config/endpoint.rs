@@ -167,7 +167,7 @@ impl Endpoint {
     }
 
     /// Renders the endpoint on one line, without secrets.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn display(&self) -> String {
         let signed =
             self.secret_env.as_ref().map_or("unsigned".to_owned(), |variable| format!("signed with {variable}"));
         format!("{} {} ({} ms, {signed})", self.method, self.shown_url(), self.timeout.as_millis())
@@ -193,9 +193,9 @@ mod tests {
     fn a_timeout_longer_than_the_delivery_is_refused() {
         use turno::core::queue::Kind;
         let push = |timeout: i64| fields(serde_json::json!({"url": "http://a/", "timeout_ms": timeout}));
-        assert!(push(15_000).push(&Policy::of(Kind::Lane)).is_ok());
-        assert_eq!(push(15_001).push(&Policy::of(Kind::Lane)).unwrap_err().field, "push.timeout_ms");
-        assert!(push(15_001).push(&Policy::of(Kind::Inbox)).is_ok(), "an inbox has no maximum hold");
+        assert!(push(15_000).push(&Policy::for_kind(Kind::Lane)).is_ok());
+        assert_eq!(push(15_001).push(&Policy::for_kind(Kind::Lane)).unwrap_err().field, "push.timeout_ms");
+        assert!(push(15_001).push(&Policy::for_kind(Kind::Inbox)).is_ok(), "an inbox has no maximum hold");
     }
 
     #[test]
@@ -230,6 +230,6 @@ mod tests {
         assert!(endpoint.secret(|_| Some(String::new())).unwrap_err().cause.contains("MODULE_SECRET"));
         let found = endpoint.secret(|name| (name == "MODULE_SECRET").then(|| "s3cret".to_owned())).unwrap();
         assert_eq!(found.as_deref(), Some("s3cret"));
-        assert!(!endpoint.shown().contains("s3cret"), "{}", endpoint.shown());
+        assert!(!endpoint.display().contains("s3cret"), "{}", endpoint.display());
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     use turno::core::id::Resource;
 
     fn policy(file: &str, resource: &str) -> Policy {
-        settings(file).leases.of(&Resource::new(resource).unwrap()).clone()
+        settings(file).leases.for_resource(&Resource::new(resource).unwrap()).clone()
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl QueueFields {
 
     /// Returns the policy: the defaults of the kind, overridden by the given fields.
     pub(crate) fn policy(&self) -> Result<Policy, BadField> {
-        let base = Policy::of(self.kind);
+        let base = Policy::for_kind(self.kind);
         let time = |given: Option<i64>, inherited| given.map_or(inherited, Span);
         let lock_timeout = time(self.lock_timeout_ms, base.lock_timeout);
         // A given lock timeout may be longer than the default maximum, which then grows with it.
@@ -264,7 +264,7 @@ pub(super) fn rows(settings: &QueueSettings, given: &Given) -> Vec<Shown> {
         ("backoff_ms", Some(policy.backoff.0.to_string())),
         ("retention_s", Some((policy.retention.0 / 1000).to_string())),
         ("on_exhausted", Some(word(serde_json::to_value(policy.on_exhausted)))),
-        ("push", push.as_ref().map(Endpoint::shown)),
+        ("push", push.as_ref().map(Endpoint::display)),
     ];
     let row = |(field, value): (&str, Option<String>)| {
         Shown::new(format!("{}.{field}", given.name), value, given.origin(field))

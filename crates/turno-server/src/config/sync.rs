@@ -144,9 +144,9 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         .map_err(|bad| given.wrong("queue", Wrong::new(format!("is refused: {bad}"), "choose another name")))?;
     let source = Source {
         queue,
-        table: Relation::of(&needed("table")?),
+        table: Relation::parse(&needed("table")?),
         trigger: trigger(given, &name)?,
-        view: text("view").map(|view| Relation::of(&view)),
+        view: text("view").map(|view| Relation::parse(&view)),
         current_when: text("current_when"),
         enqueue_when: text("enqueue_when"),
         on_leave: if given.text("on_leave") == Some("deactivate") { OnLeave::Deactivate } else { OnLeave::Ignore },
@@ -233,7 +233,7 @@ pub(super) fn queue(
     queues: &BTreeMap<QueueName, (QueueSettings, Given)>,
 ) -> Result<QueueSettings, Failure> {
     let base = match queues.get(&source.queue) {
-        None => QueueFields::with_defaults(Kind::Sync).policy().unwrap_or_else(|_| Policy::of(Kind::Sync)),
+        None => QueueFields::with_defaults(Kind::Sync).policy().unwrap_or_else(|_| Policy::for_kind(Kind::Sync)),
         Some((settings, table)) => {
             let name = &source.name;
             if settings.policy.kind != Kind::Sync {
@@ -268,7 +268,7 @@ pub(super) fn rows((source, given): &ReadSource, queue: &QueueSettings) -> Vec<S
         "max_attempts" => Some(queue.policy.max_attempts.to_string()),
         "backoff_ms" => Some(queue.policy.backoff.0.to_string()),
         "probe_ms" => Some(source.probe.0.to_string()),
-        "deliver" => source.deliver.as_ref().map(Endpoint::shown),
+        "deliver" => source.deliver.as_ref().map(Endpoint::display),
         other => given.value(other).map(Value::render),
     };
     let row = |field: &Field| {

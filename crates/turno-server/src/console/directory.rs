@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use turno::{Error, Turno};
 
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// How long the names are cached. A new person is shown by id until then.
 const FRESH: Duration = Duration::from_secs(5);
@@ -22,7 +22,7 @@ pub(crate) type Names = HashMap<String, String>;
 
 /// The cached names.
 #[derive(Debug, Default)]
-pub(crate) struct Directory(Mutex<Option<(Uptime, Arc<Names>)>>);
+pub(crate) struct Directory(Mutex<Option<(Stopwatch, Arc<Names>)>>);
 
 impl Directory {
     /// Returns the names. `turno` is the program's own handle, because everyone who may see an id may see its name.
@@ -44,7 +44,7 @@ impl Directory {
             }
         }
         let names = Arc::new(names);
-        *last = Some((Uptime::start(), names.clone()));
+        *last = Some((Stopwatch::start(), names.clone()));
         Ok(names)
     }
 }

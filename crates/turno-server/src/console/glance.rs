@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use turno::{Error, Overview, Turno};
 
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// How long the overview is cached. Pages do not refresh more often.
 const FRESH: Duration = Duration::from_millis(900);
@@ -17,7 +17,7 @@ pub(crate) const QUEUES_MAX: usize = 300;
 
 /// The cached overview.
 #[derive(Debug, Default)]
-pub(crate) struct Glance(Mutex<Option<(Uptime, Arc<Vec<Overview>>)>>);
+pub(crate) struct Glance(Mutex<Option<(Stopwatch, Arc<Vec<Overview>>)>>);
 
 impl Glance {
     /// Returns the queues by name. `turno` is the program's own handle, because everyone who may open the console may
@@ -36,7 +36,7 @@ impl Glance {
         let looks: Vec<Result<Overview, Error>> =
             stream::iter(names.into_iter().map(look)).buffered(SIDE_BY_SIDE).collect().await;
         let seen: Arc<Vec<Overview>> = Arc::new(looks.into_iter().collect::<Result<_, _>>()?);
-        *last = Some((Uptime::start(), seen.clone()));
+        *last = Some((Stopwatch::start(), seen.clone()));
         Ok(seen)
     }
 

@@ -116,7 +116,7 @@ async fn show(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pr
     {
         history.insert(0, ended.clone());
     }
-    let task = match TaskId::of(&state.resource) {
+    let task = match TaskId::from_resource(&state.resource) {
         Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),
         None => None,
     };

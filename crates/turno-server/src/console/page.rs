@@ -175,7 +175,7 @@ impl Page {
 
     /// Translates a cause from the library or a parser.
     pub(crate) fn cause(&self, cause: impl std::fmt::Display) -> String {
-        causes::told(&self.app.texts, self.language, &cause.to_string())
+        causes::translate(&self.app.texts, self.language, &cause.to_string())
     }
 
     /// Renders a problem as a sentence.

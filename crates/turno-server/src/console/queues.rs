@@ -2,7 +2,7 @@
 
 mod item;
 mod key;
-mod one;
+mod page;
 
 use askama::Template;
 use axum::Router;
@@ -15,7 +15,7 @@ use turno::core::sync::NOTHING;
 use turno::core::time::Span;
 use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
 
-pub(super) use one::render_span;
+pub(super) use page::render_span;
 
 use super::form::given;
 use super::page::Page;
@@ -24,12 +24,12 @@ use crate::http::{Problem, Query, Shared};
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/queues", get(list))
-        .route("/queues/{queue}", get(one::show))
+        .route("/queues/{queue}", get(page::show))
         .route("/queues/{queue}/keys/{key}", get(key::show))
         .route("/queues/{queue}/items/{id}", get(item::show))
-        .route("/console/queues/{queue}/pause", post(one::pause))
-        .route("/console/queues/{queue}/resume", post(one::resume))
-        .route("/console/queues/{queue}/retry-exhausted", post(one::retry_exhausted))
+        .route("/console/queues/{queue}/pause", post(page::pause))
+        .route("/console/queues/{queue}/resume", post(page::resume))
+        .route("/console/queues/{queue}/retry-exhausted", post(page::retry_exhausted))
         .route("/console/queues/{queue}/items/{id}/retry", post(item::retry))
         .route("/console/queues/{queue}/items/{id}/cancel", post(item::cancel))
 }
@@ -132,7 +132,7 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
 /// Returns whether a queue has items in this state. An empty state matches every queue.
 pub(super) fn has(queue: &Overview, state: &str) -> bool {
     match state.parse::<ItemState>() {
-        Ok(state) => queue.counts.of(state) > 0,
+        Ok(state) => queue.counts.get(state) > 0,
         Err(_) => state.is_empty() || (state == "paused" && queue.row.paused),
     }
 }

@@ -103,7 +103,7 @@ impl Sync {
     }
 
     fn count(&self, line: &Line, state: &str) -> i64 {
-        state.parse().map_or(0, |state| line.queue.counts.of(state))
+        state.parse().map_or(0, |state| line.queue.counts.get(state))
     }
 
     fn events_of(&self, line: &Line, state: &str) -> String {

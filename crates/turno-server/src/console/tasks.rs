@@ -5,10 +5,10 @@
 //! that need no lease.
 
 mod draft;
+mod history;
 mod list;
 mod lock;
-mod one;
-mod past;
+mod page;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -19,10 +19,10 @@ pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/tasks", get(list::list))
         .route("/tasks/new", get(draft::fresh))
-        .route("/tasks/{id}", get(one::show))
+        .route("/tasks/{id}", get(page::show))
         .route("/tasks/{id}/edit", get(draft::edit))
         .route("/console/tasks", post(draft::create))
         .route("/console/tasks/{id}/edit", post(draft::save))
-        .route("/console/tasks/{id}/ready", post(one::ready))
-        .route("/console/tasks/{id}/cancel", post(one::cancel))
+        .route("/console/tasks/{id}/ready", post(page::ready))
+        .route("/console/tasks/{id}/cancel", post(page::cancel))
 }

@@ -15,7 +15,7 @@ pub(super) struct Titles(HashMap<TaskId, String>);
 impl Titles {
     /// Reads the titles of all tasks among these leases, with one query.
     pub(super) async fn load(turno: &Turno, leases: &[State]) -> Result<Titles, Error> {
-        if !leases.iter().any(|state| TaskId::of(&state.resource).is_some()) {
+        if !leases.iter().any(|state| TaskId::from_resource(&state.resource).is_some()) {
             return Ok(Titles(HashMap::new()));
         }
         let found = turno.tasks(TaskQuery { locked: Some(true), limit: TASKS_MAX, ..TaskQuery::default() }).await?;
@@ -24,6 +24,6 @@ impl Titles {
 
     /// Returns the title of the task that this lease belongs to.
     pub(super) fn get(&self, lease: &State) -> Option<&str> {
-        self.0.get(&TaskId::of(&lease.resource)?).map(String::as_str)
+        self.0.get(&TaskId::from_resource(&lease.resource)?).map(String::as_str)
     }
 }

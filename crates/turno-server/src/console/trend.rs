@@ -10,7 +10,7 @@ use std::time::Duration;
 use turno::core::time::Time;
 
 use crate::figures;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// The interval between two samples.
 const EVERY: Duration = Duration::from_secs(5);
@@ -37,13 +37,16 @@ pub(crate) struct Counters {
 /// The samples, oldest first.
 #[derive(Debug)]
 pub(crate) struct Trend {
-    started: Uptime,
+    started: Stopwatch,
     samples: Mutex<VecDeque<(Duration, Counters)>>,
 }
 
 impl Default for Trend {
     fn default() -> Trend {
-        Trend { started: Uptime::start(), samples: Mutex::new(VecDeque::from([(Duration::ZERO, Counters::default())])) }
+        Trend {
+            started: Stopwatch::start(),
+            samples: Mutex::new(VecDeque::from([(Duration::ZERO, Counters::default())])),
+        }
     }
 }
 

@@ -11,15 +11,15 @@ use crate::http::{Problem, Shared, identify};
 
 /// The parts of a browser's request that a problem page needs.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct BrowserRequest {
     headers: HeaderMap,
     method: Method,
     path: String,
 }
 
-impl Asked {
+impl BrowserRequest {
     /// Returns `None` for calls of the API and for clients that do not accept HTML.
-    pub(crate) fn of(request: &Request) -> Option<Asked> {
+    pub(crate) fn from_request(request: &Request) -> Option<BrowserRequest> {
         let path = request.uri().path();
         let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
         let api = path == "/v1" || path.starts_with("/v1/") || path.starts_with("/locks") || path == "/metrics";
@@ -27,7 +27,7 @@ impl Asked {
             return None;
         }
         let address = request.uri().path_and_query().map_or_else(|| path.to_owned(), ToString::to_string);
-        Some(Asked { headers: request.headers().clone(), method: request.method().clone(), path: address })
+        Some(BrowserRequest { headers: request.headers().clone(), method: request.method().clone(), path: address })
     }
 
     /// Returns the address of a page that can be opened again: the requested one, or the one whose form was sent.
@@ -64,7 +64,7 @@ struct Trouble {
 
 /// Answers with a page about the problem. A caller who is not signed in is redirected to the sign-in page, and returns
 /// from there.
-pub(crate) async fn answer(app: &Shared, asked: Asked, problem: &Problem, request: &str) -> Response {
+pub(crate) async fn answer(app: &Shared, asked: BrowserRequest, problem: &Problem, request: &str) -> Response {
     if problem.is_unauthenticated() {
         // htmx cannot follow a redirect for a part of a page. The page's script handles 401.
         if asked.headers.contains_key("hx-request") {

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::Kind;
-use turno::core::sync::{Say, Source, SourceRefused};
-use turno::{Error, Got, GotItem, SyncHandle};
+use turno::core::sync::{Outgoing, Source, SourceRefused};
+use turno::{Delivery, DeliveryItem, Error, SyncHandle};
 
 use crate::http::DeliveryView;
 
@@ -68,7 +68,7 @@ struct ChangeBody<'a> {
 
 impl Form {
     /// Builds the body of a call for this delivery. Returns `None` if there is nothing to send.
-    pub(crate) async fn body(&self, queue: &QueueName, kind: Kind, got: &Got) -> Result<Option<Body>, String> {
+    pub(crate) async fn body(&self, queue: &QueueName, kind: Kind, got: &Delivery) -> Result<Option<Body>, String> {
         match self {
             Form::Delivery => {
                 let pushed = PushBody { queue: queue.as_str(), delivery: DeliveryView::new(kind, got.clone()) };
@@ -86,7 +86,7 @@ impl Form {
     }
 
     /// Stores that there was nothing to send, before the delivery is settled.
-    pub(crate) async fn note_skipped(&self, got: &Got) -> Result<(), Error> {
+    pub(crate) async fn note_skipped(&self, got: &Delivery) -> Result<(), Error> {
         match self {
             Form::Change(sync) => sync.skipped(got).await,
             Form::Delivery => Ok(()),
@@ -94,7 +94,7 @@ impl Form {
     }
 
     /// Stores what the destination has accepted, before the delivery is acked.
-    pub(crate) async fn note_delivered(&self, got: &Got, body: &Body) -> Result<(), Error> {
+    pub(crate) async fn note_delivered(&self, got: &Delivery, body: &Body) -> Result<(), Error> {
         match (self, &body.content) {
             (Form::Change(sync), Some(content)) => sync.delivered(got, &content.action, content.data.as_deref()).await,
             _ => Ok(()),
@@ -104,14 +104,14 @@ impl Form {
 
 /// Reads the row of a key. This happens after the claim has committed: a row read together with the claim could be
 /// older than the change that the claim is about.
-async fn current(sync: &SyncHandle, key: &Key, got: &Got) -> Result<Current, String> {
+async fn current(sync: &SyncHandle, key: &Key, got: &Delivery) -> Result<Current, String> {
     if !sync.has_triggers() {
         return Ok(Current::AsEnqueued);
     }
     match sync.current(key).await {
-        Ok(Say::Update(row)) => Ok(Current::Row(row.into())),
-        Ok(Say::Deactivate) => Ok(Current::Gone),
-        Ok(Say::Nothing) => Ok(Current::Left),
+        Ok(Outgoing::Update(row)) => Ok(Current::Row(row.into())),
+        Ok(Outgoing::Deactivate) => Ok(Current::Gone),
+        Ok(Outgoing::Nothing) => Ok(Current::Left),
         // Without its table the queue gets its changes through the API, as on SQLite. But a trigger's mark has no
         // content, and a table that is missing for a moment must not look as if all its rows were deleted.
         Err(Error::Source(SourceRefused::NoTable(_))) if has_content(got) => Ok(Current::AsEnqueued),
@@ -120,7 +120,7 @@ async fn current(sync: &SyncHandle, key: &Key, got: &Got) -> Result<Current, Str
 }
 
 /// Returns whether the item has an action or a payload of its own.
-fn has_content(got: &Got) -> bool {
+fn has_content(got: &Delivery) -> bool {
     got.items.first().is_some_and(|item| item.action.is_some() || &*item.payload != "null")
 }
 
@@ -128,7 +128,7 @@ fn has_content(got: &Got) -> bool {
 /// so that the worker's ack tells what the destination knows.
 ///
 /// If there is nothing to send, stores that and returns `None`.
-pub(crate) async fn fill_with_row(sync: &SyncHandle, mut got: Got) -> Result<Option<Got>, String> {
+pub(crate) async fn fill_with_row(sync: &SyncHandle, mut got: Delivery) -> Result<Option<Delivery>, String> {
     let Some(key) = got.key.clone() else { return Ok(Some(got)) };
     let now = current(sync, &key, &got).await?;
     let before = got.clone();
@@ -139,13 +139,13 @@ pub(crate) async fn fill_with_row(sync: &SyncHandle, mut got: Got) -> Result<Opt
             sync.skipped(&before).await.map_err(|error| error.to_string())?;
             return Ok(None);
         };
-        sync.handed(&before, &action, data.as_deref()).await.map_err(|error| error.to_string())?;
+        sync.reference(&before, &action, data.as_deref()).await.map_err(|error| error.to_string())?;
         (item.action, item.payload) = (Some(action), data.unwrap_or_else(|| "null".into()));
     }
     Ok(Some(got))
 }
 
-fn content_of(source: &Source, now: Current, item: &GotItem) -> Option<Content> {
+fn content_of(source: &Source, now: Current, item: &DeliveryItem) -> Option<Content> {
     Some(match now {
         Current::Left => return None,
         Current::Row(row) => Content { action: source.update.clone(), data: Some(row) },
@@ -159,14 +159,14 @@ fn content_of(source: &Source, now: Current, item: &GotItem) -> Option<Content> 
     })
 }
 
-fn change(source: &Source, now: Current, got: &Got) -> Result<Option<Body>, String> {
+fn change(source: &Source, now: Current, got: &Delivery) -> Result<Option<Body>, String> {
     let Some(content) = content_of(source, now, got.items.first().ok_or("the delivery is empty")?) else {
         return Ok(None);
     };
     let data = content.data.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
     let data = data.map_err(|error| format!("what is to be delivered is no JSON: {error}"))?;
     let (key, action) = (got.key.as_ref().map(Key::as_str), content.action.as_str());
-    let changed = ChangeBody { key, action, revision: got.revision, fence: got.handed.fence.0, data };
+    let changed = ChangeBody { key, action, revision: got.revision, fence: got.reference.fence.0, data };
     let bytes = serde_json::to_vec(&changed).map_err(|error| format!("failed to write the change: {error}"))?;
     Ok(Some(Body { bytes: bytes.into(), content: Some(content) }))
 }
@@ -175,14 +175,14 @@ fn change(source: &Source, now: Current, got: &Got) -> Result<Option<Body>, Stri
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use turno::GotItem;
+    use turno::DeliveryItem;
     use turno::core::id::{Fence, ItemId, Lane, QueueId, Seq};
-    use turno::core::queue::Handed;
+    use turno::core::queue::DeliveryRef;
     use turno::core::time::Time;
 
-    fn delivery(action: Option<&str>, payload: &str) -> Got {
-        let handed = Handed { queue: QueueId(1), seq: Seq(2), lane: Some(Lane(3)), size: 1, fence: Fence(4) };
-        let item = GotItem {
+    fn delivery(action: Option<&str>, payload: &str) -> Delivery {
+        let reference = DeliveryRef { queue: QueueId(1), seq: Seq(2), lane: Some(Lane(3)), size: 1, fence: Fence(4) };
+        let item = DeliveryItem {
             id: ItemId::new("m-1").unwrap(),
             action: action.map(str::to_owned),
             payload: payload.into(),
@@ -190,10 +190,10 @@ mod tests {
             enqueued_at: Time(6_000),
         };
         let (now, expires_at) = (Time(8_000), Time(9_000));
-        Got { handed, key: Key::new("ana").ok(), attempt: 5, revision: 7, now, expires_at, items: vec![item] }
+        Delivery { reference, key: Key::new("ana").ok(), attempt: 5, revision: 7, now, expires_at, items: vec![item] }
     }
 
-    fn changed(now: Current, got: &Got) -> Value {
+    fn changed(now: Current, got: &Delivery) -> Value {
         let body = change(&Source::siper(), now, got).unwrap().unwrap();
         serde_json::from_slice(&body.bytes).unwrap()
     }

@@ -69,14 +69,14 @@ impl Refused {
 
 /// Calls endpoints. Endpoints that were set over the API use a client of their own, which checks resolved addresses.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub(crate) struct EndpointClient {
     trusted: Client,
     guarded: Client,
     guard: Arc<Guard>,
 }
 
-impl Caller {
-    pub(crate) fn new(guard: Arc<Guard>) -> Result<Caller, Failure> {
+impl EndpointClient {
+    pub(crate) fn new(guard: Arc<Guard>) -> Result<EndpointClient, Failure> {
         // The guard cannot check where a proxy or a redirect leads, so neither is used.
         let builder = || {
             tls_ready()
@@ -91,7 +91,7 @@ impl Caller {
             })
         };
         let guarded = built(builder().dns_resolver(Arc::new(GuardedResolver(guard.clone()))))?;
-        Ok(Caller { trusted: built(builder())?, guarded, guard })
+        Ok(EndpointClient { trusted: built(builder())?, guarded, guard })
     }
 
     /// Makes the call. Any 2xx status is a success.

@@ -19,14 +19,14 @@ use turno::core::destination::{Destination, Failure, Fault};
 use turno::core::id::{Key, Lane, QueueName, Seq};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::{Span, Time};
-use turno::{Error, Got, Hands, QueueHandle, RunningWorker, Turno};
+use turno::{Delivery, Error, QueueHandle, RunningWorker, Turno, WorkerLimit};
 
 use super::body::Form;
-use super::call::{Call, Caller, Refused};
+use super::call::{Call, EndpointClient, Refused};
 use super::figures::{Figures, Outcome};
 use super::signature::Secret;
 use crate::config::endpoint::Endpoint;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// The longest wait until an unreadable row is read again, so that delivery goes on soon after the table is repaired.
 pub(crate) const READ_AGAIN: Span = Span::from_secs(60);
@@ -54,7 +54,7 @@ impl Target {
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) turno: Turno,
-    pub(crate) caller: Caller,
+    pub(crate) caller: EndpointClient,
     pub(crate) figures: Arc<Figures>,
     /// The name of this process in the history of items.
     pub(crate) instance: Arc<str>,
@@ -77,7 +77,7 @@ struct Inner {
     target: Target,
     /// The last known state of the destination.
     seen: watch::Sender<Option<Destination>>,
-    hands: watch::Sender<Hands>,
+    hands: watch::Sender<WorkerLimit>,
     /// Until when this process may make one probe.
     ticket: Mutex<Option<Time>>,
     /// Items whose row could not be read: how often in a row, and the last error.
@@ -115,7 +115,7 @@ impl Pusher {
         let row = queue.row().await?;
         // A process that starts during an outage must not begin with a burst of calls, so it reads the state first.
         let destination = queue.destination().await?;
-        let hands = watch::Sender::new(Hands::UpTo(0));
+        let hands = watch::Sender::new(WorkerLimit::UpTo(0));
         let worker_hands = hands.subscribe();
         let inner = Arc::new(Inner {
             queue: queue.clone(),
@@ -135,7 +135,7 @@ impl Pusher {
             .delivery_worker(move |got| handler.clone().deliver(got))
             .instance(&inner.shared.instance)
             .concurrency(inner.target.endpoint.concurrency)
-            .hands(worker_hands)
+            .limit(worker_hands)
             .margin(margin(&row.policy))
             .grace(inner.shared.grace)
             .start()?;
@@ -170,19 +170,19 @@ impl Pusher {
 
 impl Inner {
     /// Handles one delivery, from the claim to the settlement that the worker makes.
-    async fn deliver(self: Arc<Self>, got: Got) -> Act {
+    async fn deliver(self: Arc<Self>, got: Delivery) -> Act {
         let Some(probe) = self.admit() else {
             self.shared.figures.count(&self.name, Outcome::Returned, None);
             return Act::Return { error: None };
         };
-        let began = Uptime::start();
+        let began = Stopwatch::start();
         let policy = self.queue.row().await.map(|row| row.policy.clone());
         let answer = match policy {
             Ok(policy) => self.call(&got, &policy, Renewal::Yes).await.map_err(|failure| (failure, Some(policy))),
             Err(error) => Err((NotDelivered::Unread(error.to_string()), None)),
         };
         if !matches!(answer, Err((NotDelivered::Unread(_), _))) {
-            self.unread.lock().unwrap_or_else(PoisonError::into_inner).remove(&got.handed.seq);
+            self.unread.lock().unwrap_or_else(PoisonError::into_inner).remove(&got.reference.seq);
         }
         let (outcome, act) = match answer {
             Ok(CallResult::Accepted) => {
@@ -209,7 +209,7 @@ impl Inner {
         good.map(|_| true)
     }
 
-    async fn call(&self, got: &Got, policy: &Policy, renewal: Renewal) -> Result<CallResult, NotDelivered> {
+    async fn call(&self, got: &Delivery, policy: &Policy, renewal: Renewal) -> Result<CallResult, NotDelivered> {
         let Endpoint { url, method, timeout, .. } = &self.target.endpoint;
         let Some(body) = self.target.form.body(&self.name, policy.kind, got).await.map_err(NotDelivered::Unread)?
         else {
@@ -224,8 +224,8 @@ impl Inner {
             guarded: self.target.guarded,
             secret: self.target.secret.as_ref(),
             // The first item's position and revision: equal for every attempt, different after an edit.
-            id: format!("msg_{}_{}", got.handed.seq.0, got.revision),
-            fence: got.handed.fence.0,
+            id: format!("msg_{}_{}", got.reference.seq.0, got.revision),
+            fence: got.reference.fence.0,
             attempt: got.attempt,
             at: now,
             body: body.bytes.clone(),
@@ -253,21 +253,27 @@ impl Inner {
 
     /// Returns the settlement of a delivery whose row could not be read. The row is read again with growing waits.
     /// Stores the error only if it differs from the last one.
-    fn defer(&self, got: &Got, error: String, policy: Option<&Policy>) -> Act {
+    fn defer(&self, got: &Delivery, error: String, policy: Option<&Policy>) -> Act {
         let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
         if unread.len() >= UNREAD_MAX {
             unread.clear();
         }
-        let (times, last) = unread.entry(got.handed.seq).or_default();
+        let (times, last) = unread.entry(got.reference.seq).or_default();
         *times = times.saturating_add(1);
-        let backoff = policy.map_or(READ_AGAIN, |policy| policy.backoff_after(got.handed.seq, *times));
+        let backoff = policy.map_or(READ_AGAIN, |policy| policy.backoff_after(got.reference.seq, *times));
         let repeated = std::mem::replace(last, error.clone()) == error;
         Act::Defer { error: (!repeated).then_some(error), retry_in: backoff.min(READ_AGAIN) }
     }
 
     /// Returns the settlement after a failed call. While the destination is down, no attempt is spent. A failure that
     /// is the message's own fault always costs an attempt.
-    async fn settle_failure(&self, got: &Got, probe: bool, refused: Refused, policy: Option<Policy>) -> (Outcome, Act) {
+    async fn settle_failure(
+        &self,
+        got: &Delivery,
+        probe: bool,
+        refused: Refused,
+        policy: Option<Policy>,
+    ) -> (Outcome, Act) {
         let spared = match refused.fault {
             Fault::Key => false,
             Fault::Message => {
@@ -283,21 +289,21 @@ impl Inner {
             return (Outcome::Returned, Act::Return { error: Some(refused.error) });
         }
         // The receiver may ask for a longer wait than the policy's back-off, but not for a shorter one.
-        let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.handed.seq, got.attempt));
+        let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.reference.seq, got.attempt));
         let retry_in = refused.retry_after.map(|wait| wait.max(backoff));
         (Outcome::Failed, Act::Fail { error: refused.error, item: None, retry_in, give_up: false })
     }
 
     /// Returns when the first failed attempt of a sync key was handed out, if the key has at most one attempt left. In
     /// other queues a person decides about exhausted items; see `revive`.
-    async fn round_began(&self, got: &Got, policy: Option<&Policy>) -> Option<Time> {
+    async fn round_began(&self, got: &Delivery, policy: Option<&Policy>) -> Option<Time> {
         let policy = policy.filter(|policy| policy.kind == Kind::Sync && got.attempt + 1 >= policy.max_attempts)?;
         let began = self.queue.round_began(got).await;
         began.inspect_err(|error| tracing::warn!(%error, queue = %self.name, attempts = policy.max_attempts, "an outage of one key may go unnoticed")).ok()
     }
 
     /// Stores a failure of the destination. Returns whether it was down before.
-    async fn note_failure(&self, got: &Got, error: &str, fault: Fault, round_began: Option<Time>) -> bool {
+    async fn note_failure(&self, got: &Delivery, error: &str, fault: Fault, round_began: Option<Time>) -> bool {
         let unreached = fault == Fault::Unreached;
         let failure =
             Failure { of: failure_lane(got), handed_at: got.now, error: error.to_owned(), unreached, round_began };
@@ -347,20 +353,20 @@ impl Inner {
         let ticket = *self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let probes = ticket.is_some_and(|until| self.shared.turno.now() < until);
         let hands = match (self.is_down(), probes) {
-            (false, _) => Hands::UpTo(self.target.endpoint.concurrency),
-            (true, true) => Hands::Probe,
-            (true, false) => Hands::UpTo(0),
+            (false, _) => WorkerLimit::UpTo(self.target.endpoint.concurrency),
+            (true, true) => WorkerLimit::Probe,
+            (true, false) => WorkerLimit::UpTo(0),
         };
         self.hands.send_if_modified(|now| std::mem::replace(now, hands) != hands);
     }
 }
 
 /// Returns the lane that a failure counts against: the key's, or the item's if it has no key.
-fn failure_lane(got: &Got) -> Lane {
+fn failure_lane(got: &Delivery) -> Lane {
     match (&got.key, got.items.first()) {
-        (Some(key), _) => Lane::of(key),
-        (None, Some(item)) => Key::new(item.id.as_str()).map_or(Lane(got.handed.seq.0), |id| Lane::of(&id)),
-        (None, None) => Lane(got.handed.seq.0),
+        (Some(key), _) => Lane::from_key(key),
+        (None, Some(item)) => Key::new(item.id.as_str()).map_or(Lane(got.reference.seq.0), |id| Lane::from_key(&id)),
+        (None, None) => Lane(got.reference.seq.0),
     }
 }
 
@@ -371,7 +377,7 @@ fn margin(policy: &Policy) -> Span {
 
 /// Returns how long a call may take: its timeout, but not beyond the time to which heartbeats can extend the delivery,
 /// minus a margin for settling the failure.
-fn call_time_limit(timeout: Duration, got: &Got, policy: &Policy, renewal: Renewal, now: Time) -> Duration {
+fn call_time_limit(timeout: Duration, got: &Delivery, policy: &Policy, renewal: Renewal, now: Time) -> Duration {
     let over_at = match renewal {
         Renewal::Yes => policy.max_hold.map(|hold| got.now + hold),
         Renewal::No => Some(got.expires_at),
@@ -385,20 +391,20 @@ fn call_time_limit(timeout: Duration, got: &Got, policy: &Policy, renewal: Renew
 mod tests {
     use super::*;
     use turno::core::id::{Fence, QueueId, Seq};
-    use turno::core::queue::Handed;
+    use turno::core::queue::DeliveryRef;
 
     #[test]
     fn call_ends_before_the_last_expiry_of_its_delivery() {
-        let handed = Handed { queue: QueueId(1), seq: Seq(2), lane: None, size: 1, fence: Fence(4) };
+        let reference = DeliveryRef { queue: QueueId(1), seq: Seq(2), lane: None, size: 1, fence: Fence(4) };
         let (now, expires_at) = (Time(100_000), Time(115_000));
-        let got = Got { handed, key: None, attempt: 1, revision: 1, now, expires_at, items: Vec::new() };
-        let lane = Policy::of(Kind::Lane);
+        let got = Delivery { reference, key: None, attempt: 1, revision: 1, now, expires_at, items: Vec::new() };
+        let lane = Policy::for_kind(Kind::Lane);
         let timeout = Duration::from_secs(10);
         let limit = |policy, renewal, now| call_time_limit(timeout, &got, policy, renewal, Time(now));
         assert_eq!(limit(&lane, Renewal::Yes, 100_000), timeout);
         assert_eq!(limit(&lane, Renewal::Yes, 107_000), Duration::from_secs(6), "two seconds before the end");
         assert_eq!(limit(&lane, Renewal::Yes, 120_000), Duration::from_millis(1));
-        let sync = Policy::of(Kind::Sync);
+        let sync = Policy::for_kind(Kind::Sync);
         assert_eq!(limit(&sync, Renewal::Yes, 900_000), timeout, "heartbeats extend the delivery");
         assert_eq!(limit(&sync, Renewal::No, 107_000), Duration::from_secs(6), "a probe is not renewed");
     }

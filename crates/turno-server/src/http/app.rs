@@ -20,8 +20,8 @@ use crate::console::{Directory, Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
+use crate::stopwatch::Stopwatch;
 use crate::texts::Texts;
-use crate::uptime::Uptime;
 
 /// The state that all handlers share.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct App {
     pub(crate) database: Database,
     pub(crate) environment: Environment,
     pub(crate) texts: Texts,
-    pub(crate) uptime: Uptime,
+    pub(crate) uptime: Stopwatch,
     pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
     /// Memory budgets for request bodies.
@@ -81,7 +81,7 @@ impl App {
             database,
             environment,
             texts: Texts::load(),
-            uptime: Uptime::start(),
+            uptime: Stopwatch::start(),
             limits,
             rooms: Rooms::new(RoomLimits::from_limits(limits)),
             bodies: Bodies::default(),

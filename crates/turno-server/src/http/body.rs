@@ -85,7 +85,7 @@ impl Bodies {
 enum Memory {
     Connection,
     Public,
-    Kept,
+    KeyState,
     Usual,
 }
 
@@ -93,8 +93,8 @@ enum Memory {
 fn levels(row: &Row) -> &'static [(usize, Memory)] {
     match row {
         Row { needs: Needs::Nothing, .. } => &[(SMALL_MAX, Memory::Connection), (PUBLIC_MAX, Memory::Public)],
-        Row { room: Room::Kept, .. } => {
-            &[(SMALL_MAX, Memory::Connection), (KEPT_MAX, Memory::Kept), (BODY_MAX, Memory::Usual)]
+        Row { room: Room::KeyState, .. } => {
+            &[(SMALL_MAX, Memory::Connection), (KEPT_MAX, Memory::KeyState), (BODY_MAX, Memory::Usual)]
         }
         _ => &[(SMALL_MAX, Memory::Connection), (BODY_MAX, Memory::Usual)],
     }
@@ -290,7 +290,7 @@ impl BodyMemory<'_> {
         };
         let budget = match memory {
             Memory::Public => &app.bodies.public,
-            Memory::Kept => &app.bodies.kept,
+            Memory::KeyState => &app.bodies.kept,
             Memory::Connection | Memory::Usual => &app.bodies.usual,
         };
         let memory = budget.reserve(caller.clone(), declared.unwrap_or(bound), app.bodies.time).await?;

@@ -121,7 +121,7 @@ mod tests {
         let bench = Bench::with(|app| app.rooms = Rooms::new(one)).await;
         let person = turno::NewPerson::new("ana", "Ana", turno::Role::Viewer).expect("a valid id");
         bench.app.trusted().add_person(person).await.expect("the person is added");
-        let token = turno::NewToken::of("ana").expect("a valid id");
+        let token = turno::NewToken::for_user("ana").expect("a valid id");
         let (_, secret) = bench.app.trusted().create_token(token).await.expect("the token is created");
         let bearer = format!("Bearer {secret}");
         let headers = [("authorization", bearer.as_str())];

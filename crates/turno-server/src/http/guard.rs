@@ -25,7 +25,7 @@ use super::report::{self, Report};
 use super::room::Room;
 use super::sign_in;
 use crate::console;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -55,12 +55,12 @@ pub(super) async fn edge<F>(app: &Shared, mut request: Request, inside: impl FnO
 where
     F: Future<Output = Response>,
 {
-    let watch = Uptime::start();
+    let watch = Stopwatch::start();
     let id = request_id(request.headers());
     let method = report::method(request.method());
     let row = access::find(request.method().as_str(), request.uri().path());
     let language = console::language(request.headers());
-    let asked = console::Asked::of(&request);
+    let asked = console::BrowserRequest::from_request(&request);
     request.extensions_mut().insert(language);
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);

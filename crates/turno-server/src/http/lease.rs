@@ -118,7 +118,7 @@ pub(super) async fn refusal_problem(caller: &Caller, who: &Holder, why: &Refused
 
 /// Refuses the resource of a task that does not exist. Any other resource exists as soon as it is named.
 pub(super) async fn check_task_exists(caller: &Caller, resource: &Resource) -> Result<(), Problem> {
-    match TaskId::of(resource) {
+    match TaskId::from_resource(resource) {
         Some(id) if caller.0.task_get(id).await?.1.is_none() => {
             Err(Problem::new(Code::NotFound).arg("thing", resource))
         }

@@ -68,7 +68,7 @@ async fn locks_get(State(app): State<Shared>, caller: Caller) -> Result<Json<Loc
         environment: app.environment.as_str(),
         stats: Stats { active_locks, active_queues, total_users },
         configuration: Configuration {
-            timeout_seconds: Policy::of(Kind::Lane).lock_timeout.0 / 1_000,
+            timeout_seconds: Policy::for_kind(Kind::Lane).lock_timeout.0 / 1_000,
             lock_type: "user-based",
             queue_enabled: true,
             auto_release: true,

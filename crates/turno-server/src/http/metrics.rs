@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 use super::app::{App, Shared};
 use super::room::Room;
 use crate::figures;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// Counting a long queue is expensive, and values need not be newer than a scrape interval.
 const QUEUES_EVERY: Duration = Duration::from_secs(10);
@@ -33,7 +33,7 @@ pub(crate) struct Counting(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
-    at: Option<Uptime>,
+    at: Option<Stopwatch>,
     /// The queue to begin with, where the time ran out.
     next: usize,
 }
@@ -65,7 +65,7 @@ async fn refresh(app: &App) {
     metrics::gauge!("turno_live_listeners").set(app.trusted().listeners() as f64);
     metrics::gauge!("turno_process_tasks").set(tokio::runtime::Handle::current().metrics().num_alive_tasks() as f64);
     for (room, name) in
-        [(Room::Usual, "usual"), (Room::Kept, "kept"), (Room::Waiting, "waiting"), (Room::Stream, "stream")]
+        [(Room::Usual, "usual"), (Room::KeyState, "kept"), (Room::Waiting, "waiting"), (Room::Stream, "stream")]
     {
         metrics::gauge!("turno_http_in_progress", "room" => name).set(app.rooms.inside(room) as f64);
     }
@@ -76,7 +76,7 @@ async fn refresh(app: &App) {
     database(app).await;
     let mut counted = app.counting.0.lock().await;
     if counted.at.is_none_or(|at| at.elapsed() >= QUEUES_EVERY) {
-        counted.at = Some(Uptime::start());
+        counted.at = Some(Stopwatch::start());
         // Counting only reads, so it can be cancelled at any point.
         let _ = tokio::time::timeout(QUEUES_TIME, count_queues(app, &mut counted.next)).await;
     }

@@ -197,12 +197,12 @@ impl Problem {
             let text = match value {
                 ArgValue::Span(span) => texts.span(language, *span),
                 ArgValue::Text(text) if *name == "permission" => texts.permission(language, text),
-                ArgValue::Text(text) if *name == "thing" => causes::told(texts, language, text),
+                ArgValue::Text(text) if *name == "thing" => causes::translate(texts, language, text),
                 ArgValue::Text(text) => text.clone(),
             };
             named.set(*name, text);
         }
-        let cause = cause.as_deref().map(|cause| causes::told(texts, language, cause));
+        let cause = cause.as_deref().map(|cause| causes::translate(texts, language, cause));
         if let Some(cause) = &cause {
             named.set("cause", cause.as_str());
         }

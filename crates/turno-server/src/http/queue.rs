@@ -69,7 +69,7 @@ pub(crate) async fn payload_may_change(app: &App, queue: &QueueName) -> Result<(
         // Without its table, the source gets its changes through the API and delivers the stored payload.
         Err(turno::Error::Source(SourceRefused::NoTable(_))) => Ok(()),
         _ => {
-            let table = sync.source().table.shown();
+            let table = sync.source().table.display();
             let cause =
                 format!("what is delivered is the row in {table}; correct it there, and retry without a payload");
             Err(Problem::new(Code::BadField).field("payload").cause(cause))

@@ -270,7 +270,7 @@ async fn load_view(
     };
     let installed = match &trouble {
         Some(_) => "unknown",
-        None => Installed::of(status.as_ref(), handle.has_triggers()).as_str(),
+        None => Installed::from_status(status.as_ref(), handle.has_triggers()).as_str(),
     };
     let taken = status.as_ref().and_then(SyncStatus::taken).map(SourceTrouble::Refused);
     let problem = trouble.or(taken).map(|trouble| match trouble {
@@ -281,7 +281,7 @@ async fn load_view(
     let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {
         name: source.name.clone(),
-        table: source.table.shown(),
+        table: source.table.display(),
         key: source.key.clone(),
         watch: source.watch.clone(),
         payload: source.payload.clone(),

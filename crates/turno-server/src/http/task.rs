@@ -44,7 +44,7 @@ pub(crate) async fn changed(
 pub(crate) fn task_id(text: &str) -> Result<TaskId, Problem> {
     let unknown = || Problem::new(Code::NotFound).arg("thing", format_args!("task {text}"));
     let resource = Resource::new(format!("task:{text}")).map_err(|_| unknown())?;
-    TaskId::of(&resource).filter(|id| id.0 > 0).ok_or_else(unknown)
+    TaskId::from_resource(&resource).filter(|id| id.0 > 0).ok_or_else(unknown)
 }
 
 /// Parses the line number of a path.

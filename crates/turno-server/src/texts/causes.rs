@@ -15,7 +15,7 @@ pub(super) const ENGLISH: &str = include_str!("../../locales/causes.en.ftl");
 static SENTENCES: LazyLock<Book> = LazyLock::new(|| Book::default().with(ENGLISH, "because-"));
 
 /// Translates a cause. Returns it unchanged if no sentence matches.
-pub(crate) fn told(texts: &Texts, language: Language, cause: &str) -> String {
+pub(crate) fn translate(texts: &Texts, language: Language, cause: &str) -> String {
     match language {
         Language::English => cause.to_owned(),
         Language::Spanish => SENTENCES.translate(texts, language, cause).unwrap_or_else(|| cause.to_owned()),

@@ -37,7 +37,7 @@ async fn queue(world: &World, policy: Policy, ids: &[&str]) -> QueueHandle {
 }
 
 fn inbox() -> Policy {
-    Policy { backoff: Span(1), ..Policy::of(Kind::Inbox) }
+    Policy { backoff: Span(1), ..Policy::for_kind(Kind::Inbox) }
 }
 
 async fn item(queue: &QueueHandle, id: &str) -> ItemRecord {

@@ -14,7 +14,7 @@ cases![POSTGRES: [a_lane_with_two_heads_is_repaired_beside_the_server]];
 /// refused.
 async fn a_lane_with_two_heads_is_repaired_beside_the_server(world: World) {
     let eva = world.client("eva").await;
-    let policy = Policy { window: Span::ZERO, batch_max: 5, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 5, ..Policy::for_kind(Kind::Lane) };
     world.turno.put_queue("bot", policy).await.unwrap();
     let items: Vec<_> = (1..5).map(|n| json!({ "id": format!("m{n}"), "key": "ana", "payload": n })).collect();
     eva.post("/v1/queues/bot/items", json!(items)).await.expect(201);

@@ -51,7 +51,7 @@ impl Shell {
 
     /// Returns a shell for the world's server, with a token of this user.
     pub(crate) async fn signed_in(world: &World, user: &str) -> Shell {
-        let (_, secret) = world.turno.create_token(NewToken::of(user).unwrap()).await.unwrap();
+        let (_, secret) = world.turno.create_token(NewToken::for_user(user).unwrap()).await.unwrap();
         Shell::at(world).with("TURNO_TOKEN", &secret)
     }
 

@@ -85,7 +85,7 @@ async fn the_status_shows_the_state_of_the_destination(world: World) {
     if !world.url.starts_with("sqlite:") {
         users(&world).await;
     }
-    let queue = world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    let queue = world.turno.put_queue("usuarios_modulo", Policy::for_kind(Kind::Sync)).await.unwrap();
     let well = shell.run(&["sync", "status"]).await;
     assert!(
         well.out.contains("http://127.0.0.1:9000/usuarios/{key}") && well.out.contains("nothing known against it"),
@@ -157,7 +157,7 @@ async fn the_status_names_a_conflicting_object_instead_of_advising_to_install(wo
     let (shell, client) = (shell(&world), users(&world).await);
     let theirs = "create table siper.cola_sincronizacion_usuarios_modulo (id int)";
     client.batch_execute(theirs).await.unwrap();
-    world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    world.turno.put_queue("usuarios_modulo", Policy::for_kind(Kind::Sync)).await.unwrap();
     let cause = "table siper.cola_sincronizacion_usuarios_modulo exists already and is not of this source";
     let card = shell.run(&["sync", "status"]).await;
     assert!(card.refused(1).contains(cause), "{card:?}");
@@ -285,7 +285,7 @@ async fn a_failing_source_does_not_hide_the_others_and_is_named_at_the_end(world
 
 async fn on_sqlite_triggers_are_refused_with_an_alternative(world: World) {
     let shell = shell(&world);
-    let queue = world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    let queue = world.turno.put_queue("usuarios_modulo", Policy::for_kind(Kind::Sync)).await.unwrap();
     queue.enqueue(vec![Draft::json("x").unwrap().key("42").unwrap()]).await.unwrap();
     for words in [&["plan"][..], &["install"], &["remove"], &["check"], &["resync", "--all"], &["resync", "--key", "4"]]
     {
@@ -328,7 +328,7 @@ async fn delivered(world: &World) {
     while let Some(got) = queue.claim("worker", 1, Span::ZERO).await.unwrap().pop() {
         let data = sync.current(got.key.as_ref().unwrap()).await.unwrap().into_data();
         sync.delivered(&got, sync.source().action(data.is_some()), data.as_deref()).await.unwrap();
-        queue.ack([got.handed]).await.unwrap();
+        queue.ack([got.reference]).await.unwrap();
     }
 }
 
@@ -364,7 +364,7 @@ async fn s12_a_status_fails_for_missing_rows_exhausted_items_and_disabled_trigge
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("worker", 1, Span::ZERO).await.unwrap().remove(0);
     let act = Act::Fail { error: "HTTP 500".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     let output = status().await;
     assert!(output.refused(1).contains("exhausted: 1 key"), "{output:?}");
     assert_eq!(counted(&output)[2], Some(1));

@@ -249,9 +249,9 @@ async fn every_route_answers_every_role_as_documented(world: World) {
 }
 
 async fn a_machine_and_a_token_without_permissions_get_only_what_they_may(world: World) {
-    let machine = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    let machine = world.token(NewToken { machine: true, ..NewToken::for_user("ana").unwrap() }).await;
     assert_eq!(wrong(&machine, 2).await, [""; 0], "an editor's machine");
-    let nothing = NewToken { scope: Some(Permissions::default()), ..NewToken::of("eva").unwrap() };
+    let nothing = NewToken { scope: Some(Permissions::default()), ..NewToken::for_user("eva").unwrap() };
     assert_eq!(wrong(&world.token(nothing).await, 1).await, [""; 0], "an administrator's token without permissions");
 }
 
@@ -357,13 +357,13 @@ async fn a_backend_acts_for_a_user_and_the_audit_shows_both(world: World) {
 async fn a_token_for_some_resources_cannot_read_queues(world: World) {
     let eva = world.client("eva").await;
     eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "inbox" })).await.expect(200);
-    let page = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("vera").unwrap() };
+    let page = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::for_user("vera").unwrap() };
     let page = world.token(page).await;
     for path in ["/v1/queues", "/v1/queues/mails", "/v1/queues/mails/items", "/v1/stock/a", "/locks", "/metrics"] {
         page.get(path).await.problem(403, "other_resource");
     }
     page.get("/v1/leases/caja:1").await.expect(200);
-    let worker = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("ana").unwrap() };
+    let worker = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::for_user("ana").unwrap() };
     world.token(worker).await.get("/v1/queues/mails").await.expect(200);
 }
 

@@ -116,7 +116,7 @@ fn encoded(text: &str) -> String {
 
 /// Creates data to see: a lane with an exhausted item, another with a waiting item, and a lock.
 pub(crate) async fn furnished(world: &World) {
-    let policy = Policy { max_attempts: 1, window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) };
+    let policy = Policy { max_attempts: 1, window: turno::core::time::Span::ZERO, ..Policy::for_kind(Kind::Lane) };
     let chat = world.turno.put_queue("chat", policy).await.unwrap();
     let draft = |id: &str, key: &str| Draft::json(&json!({ "texto": id })).unwrap().id(id).unwrap().key(key).unwrap();
     chat.enqueue(vec![draft("m-1", "ana"), draft("m-2", "leo"), draft("m-3", "eva")]).await.unwrap();
@@ -248,7 +248,7 @@ async fn actions_without_permission_are_neither_offered_nor_carried_out(world: W
     assert_eq!(ana.post("/console/queues/chat/pause", &[]).await.status, 403);
     assert!(!world.turno.queue("chat").await.unwrap().row().await.unwrap().paused);
     // A token that is restricted to some resources, as for pages of other applications, cannot open the console.
-    let token = turno::NewToken { resources: vec!["caja:".to_owned()], ..turno::NewToken::of("eva").unwrap() };
+    let token = turno::NewToken { resources: vec!["caja:".to_owned()], ..turno::NewToken::for_user("eva").unwrap() };
     let (_, secret) = world.turno.create_token(token).await.unwrap();
     let confined = Browser::with(&world, vec![format!("turno_session={secret}")]);
     for path in ["/", "/queues", "/audit"] {
@@ -258,7 +258,8 @@ async fn actions_without_permission_are_neither_offered_nor_carried_out(world: W
 
 async fn foreign_names_are_escaped_on_every_page(world: World) {
     const EVIL: &str = "<img src=x onerror=alert(1)>\"'&";
-    let queue = world.turno.put_queue("inbox", Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await.unwrap();
+    let queue =
+        world.turno.put_queue("inbox", Policy { max_attempts: 1, ..Policy::for_kind(Kind::Inbox) }).await.unwrap();
     let draft = Draft::json(&json!({ "x": EVIL })).unwrap().id(EVIL).unwrap().key(EVIL).unwrap();
     queue.enqueue(vec![draft]).await.unwrap();
     let got = queue.claim(EVIL, 1, turno::core::time::Span::ZERO).await.unwrap();
@@ -374,7 +375,7 @@ async fn a_key_with_only_exhausted_items_is_shown_as_waiting_for_a_decision(worl
         max_attempts: 1,
         window: turno::core::time::Span::ZERO,
         on_exhausted: OnExhausted::Continue,
-        ..Policy::of(Kind::Lane)
+        ..Policy::for_kind(Kind::Lane)
     };
     world.turno.put_queue("chat", policy).await.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;

@@ -9,7 +9,7 @@ use crate::world::{Running, World};
 use turno::core::queue::Act;
 use turno::core::time::Span;
 use turno::store::AuditQuery;
-use turno::{Draft, GotItem, ItemQuery, Settlement};
+use turno::{DeliveryItem, Draft, ItemQuery, Settlement};
 
 cases![
     the_page_shows_whether_the_triggers_match_the_configuration,
@@ -103,10 +103,10 @@ async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(worl
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("a mano", 1, Span::from_secs(5)).await.unwrap().remove(0);
     assert_eq!(got.attempt, 1, "no other worker has claimed the item");
-    let item: GotItem = got.items[0].clone();
+    let item: DeliveryItem = got.items[0].clone();
     assert!(eva.page("/sync?queue=usuarios_modulo&state=in_process").await.contains("EN_PROCESO"));
     let act = Act::Fail { error: "falta el correo".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     let page = eva.page("/sync?queue=usuarios_modulo&state=exhausted").await;
     assert!(page.contains("AGOTADO") && page.contains("falta el correo") && page.contains(">42</a>"), "{page}");
     let none = eva.page("/sync?queue=usuarios_modulo&state=error").await;

@@ -16,7 +16,7 @@ cases![
 ];
 
 async fn errors_are_shown_in_the_readers_language(world: World) {
-    world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
+    world.turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await.unwrap();
     let (ana, reader) =
         (Browser::signed_in(&world, "ana").await, Browser::signed_in(&world, "ana").await.reading("en"));
     for (path, status, spanish, english) in [
@@ -42,7 +42,7 @@ async fn errors_are_shown_in_the_readers_language(world: World) {
 }
 
 async fn a_list_without_a_match_offers_to_clear_the_filters(world: World) {
-    world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
+    world.turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;
     for (path, all) in [
         ("/leases?prefix=nada", "/leases"),
@@ -63,7 +63,7 @@ async fn an_empty_queue_shows_a_command_that_can_be_pasted(world: World) {
     let eva = Browser::signed_in(&world, "eva").await;
     assert!(eva.page("/queues").await.contains(&format!("{}/v1/queues/chat", world.server.base)));
     for (name, kind) in [("chat", Kind::Lane), ("entrada", Kind::Inbox), ("usuarios", Kind::Sync)] {
-        world.turno.put_queue(name, Policy::of(kind)).await.unwrap();
+        world.turno.put_queue(name, Policy::for_kind(kind)).await.unwrap();
         let page = eva.page(&format!("/queues/{name}")).await;
         assert!(page.contains(&format!("turno queue enqueue {name}")), "{page}");
         assert!(page.contains(&format!("--server {}", world.server.base)), "{page}");
@@ -92,7 +92,7 @@ async fn the_audit_shows_names_and_translated_details(world: World) {
 }
 
 async fn the_settings_show_the_source_of_each_value(world: World) {
-    world.turno.put_queue("chat", Policy { max_attempts: 17, ..Policy::of(Kind::Lane) }).await.unwrap();
+    world.turno.put_queue("chat", Policy { max_attempts: 17, ..Policy::for_kind(Kind::Lane) }).await.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;
     let page = eva.page("/admin/settings").await;
     assert!(page.contains("de fábrica") && !page.contains(">default<"), "{page}");
@@ -101,13 +101,13 @@ async fn the_settings_show_the_source_of_each_value(world: World) {
 }
 
 async fn the_overview_links_to_items_that_need_attention(world: World) {
-    let policy = Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) };
+    let policy = Policy { max_attempts: 1, ..Policy::for_kind(Kind::Inbox) };
     let entrada = world.turno.put_queue("entrada", policy).await.unwrap();
-    world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
+    world.turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await.unwrap();
     entrada.enqueue(vec![Draft { payload: "{}".into(), ..Draft::default() }]).await.unwrap();
     let got = entrada.claim("uno", 1, turno::core::time::Span::ZERO).await.unwrap().remove(0);
     let act = turno::core::queue::Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: false };
-    entrada.settle(vec![turno::Settlement { handed: got.handed, act }]).await.unwrap();
+    entrada.settle(vec![turno::Settlement { reference: got.reference, act }]).await.unwrap();
     let page = Browser::signed_in(&world, "ana").await.page("/").await;
     assert!(page.contains("class=\"figure bad\" href=\"/queues/entrada?state=exhausted\""), "{page}");
     assert!(page.contains("<a href=\"/queues/entrada?state=exhausted\">1 elemento agotado en entrada"), "{page}");

@@ -217,7 +217,7 @@ async fn audit_events_go_only_to_listeners_with_the_permission(world: World) {
 async fn a_token_for_some_resources_gets_only_their_events(world: World) {
     let ana = world.client("ana").await;
     let resources = vec!["caja:".to_owned(), "puerta:".to_owned()];
-    let confined = world.token(NewToken { resources, ..NewToken::of("eva").unwrap() }).await;
+    let confined = world.token(NewToken { resources, ..NewToken::for_user("eva").unwrap() }).await;
     let mut listener = Listener::open(&confined, "/v1/events").await;
     for other in ["otra:1", "caja:1", "xcaja:2", "puerta:1"] {
         claim(&ana, other).await;
@@ -255,7 +255,7 @@ async fn an_expired_tokens_stream_ends(world: World) {
 
 async fn a_stream_ends_with_bye_when_the_server_stops(mut world: World) {
     let scope = Some([Permission::LeasesUse].into_iter().collect());
-    let client = world.token(NewToken { scope, ..NewToken::of("ana").unwrap() }).await;
+    let client = world.token(NewToken { scope, ..NewToken::for_user("ana").unwrap() }).await;
     let mut listener = Listener::open(&client, "/v1/events?topics=leases").await;
     listener.block().await.unwrap();
     assert_eq!(world.server.stop(), Some(0));

@@ -85,7 +85,7 @@ async fn events_of_a_sync_queue_have_the_topic_sync_and_not_queues(world: World)
 }
 
 async fn a_recovery_that_revives_nothing_announces_no_revival(world: World) {
-    let queue = world.turno.put_queue("users", Policy::of(Kind::Sync)).await.unwrap();
+    let queue = world.turno.put_queue("users", Policy::for_kind(Kind::Sync)).await.unwrap();
     let eva = world.client("eva").await;
     let mut sync = Listener::open(&eva, "/v1/events?topics=sync").await;
     for revived in [0, 2] {
@@ -111,7 +111,7 @@ async fn changes_of_a_source_are_announced(world: World) {
         assert!(sync.install().await.is_err(), "SQLite has no triggers");
         return;
     }
-    world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    world.turno.put_queue("usuarios_modulo", Policy::for_kind(Kind::Sync)).await.unwrap();
     let eva = world.client("eva").await;
     let mut listener = Listener::open(&eva, "/v1/events?topics=sync").await;
     sync.install().await.unwrap();

@@ -76,7 +76,7 @@ async fn ac1_a_claim_is_refused_while_another_holds(world: World) {
 
 /// Returns how many of sixteen concurrent callers at two instances get the lease that each claims.
 async fn winners(world: &World, resource: impl Fn(usize) -> String) -> usize {
-    let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    let bot = world.token(NewToken { machine: true, ..NewToken::for_user("ana").unwrap() }).await;
     let other = world.second();
     let calls: Vec<_> = (0..16)
         .map(|call| {
@@ -368,8 +368,10 @@ async fn ac8_a_caller_without_permission_is_refused_before_the_body_is_read(worl
 }
 
 async fn the_leases_of_tasks_need_the_permission_of_tasks(world: World) {
-    let only =
-        |permission| NewToken { scope: Some(Permissions::from_iter([permission])), ..NewToken::of("ana").unwrap() };
+    let only = |permission| NewToken {
+        scope: Some(Permissions::from_iter([permission])),
+        ..NewToken::for_user("ana").unwrap()
+    };
     let leases = world.token(only(Permission::LeasesUse)).await;
     let refused = leases.post("/v1/leases/task%3A1/claim", json!({})).await.problem(403, "forbidden");
     assert_eq!(refused["permission"], "inventory.manage");
@@ -381,7 +383,7 @@ async fn the_leases_of_tasks_need_the_permission_of_tasks(world: World) {
 }
 
 async fn a_token_for_some_resources_cannot_claim_others(world: World) {
-    let token = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("ana").unwrap() };
+    let token = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::for_user("ana").unwrap() };
     let ana = world.token(token).await;
     claimed(&ana, "caja:1", json!({})).await;
     claimed(&world.client("leo").await, "mesa:1", json!({})).await;
@@ -392,7 +394,7 @@ async fn a_token_for_some_resources_cannot_claim_others(world: World) {
 }
 
 async fn a_machine_needs_an_instance_to_claim_but_not_to_renew(world: World) {
-    let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    let bot = world.token(NewToken { machine: true, ..NewToken::for_user("ana").unwrap() }).await;
     for verb in ["claim", "turn"] {
         let refused = bot.post(&format!("/v1/leases/caja/{verb}"), json!({})).await.problem(400, "instance_required");
         assert_eq!(refused["field"], "instance", "{verb}");

@@ -67,7 +67,7 @@ async fn a_batch_answers_every_entry_separately(world: World) {
 }
 
 async fn entries_about_one_resource_are_carried_out_in_order(world: World) {
-    let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    let bot = world.token(NewToken { machine: true, ..NewToken::for_user("ana").unwrap() }).await;
     let batch = json!({ "leases": [
         { "resource": "a", "instance": "one" }, { "resource": "a", "instance": "two" }, { "resource": "a" },
     ] });
@@ -85,7 +85,7 @@ async fn a_batch_checks_the_permission_of_each_entry(world: World) {
     }
     let scope = Some(Permissions::from_iter([Permission::LeasesUse]));
     let resources = vec!["caja:".to_owned(), "task:".to_owned()];
-    let ana = world.token(NewToken { scope, resources, ..NewToken::of("ana").unwrap() }).await;
+    let ana = world.token(NewToken { scope, resources, ..NewToken::for_user("ana").unwrap() }).await;
     let batch = json!({ "leases": [{ "resource": "caja:1" }, { "resource": "mesa:1" }, { "resource": "task:1" }] });
     let claims = ana.post("/v1/leases/claim", batch).await.expect(200);
     assert_eq!(claims["results"][0]["lease"]["state"], "locked");

@@ -203,7 +203,7 @@ async fn a_refused_password_is_logged_with_its_user_and_its_source(world: World)
 
 async fn the_log_never_contains_secrets_payloads_or_messages(world: World) {
     let mut server = listening(&world, "trace");
-    let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    let (_, secret) = world.turno.create_token(NewToken::for_user("eva").unwrap()).await.unwrap();
     let eva = Client::new(&server.base, Some(secret.clone()));
     let (payload, password, message) = ("p4yl0ad-in-clear", "p4ssw0rd-in-clear", "m3ssage-in-clear");
     // Some of these calls are refused. Their content must not be logged either way.
@@ -217,7 +217,7 @@ async fn the_log_never_contains_secrets_payloads_or_messages(world: World) {
     let wrong = json!({ "user": "rosa", "password": format!("{password}!") });
     stranger.post("/sign-in", wrong).await.problem(401, "wrong_password");
     let queue =
-        world.turno.put_queue("bot", Policy { window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) });
+        world.turno.put_queue("bot", Policy { window: turno::core::time::Span::ZERO, ..Policy::for_kind(Kind::Lane) });
     let queue = queue.await.unwrap();
     let draft = Draft::json(payload).unwrap().key("u1").unwrap();
     queue.enqueue(vec![draft]).await.unwrap();

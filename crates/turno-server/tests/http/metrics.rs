@@ -95,7 +95,7 @@ async fn the_documented_metrics_are_the_served_ones(mut world: World) {
     let ana = world.client("ana").await;
     // Only the server sweeps, so that it has item counts to show.
     world.turno = Turno::open_with(&world.url, Options { sweep: false, ..Options::default() }).await.unwrap();
-    let policy = Policy { lock_timeout: Span(100), ..Policy::of(Kind::Inbox) };
+    let policy = Policy { lock_timeout: Span(100), ..Policy::for_kind(Kind::Inbox) };
     let queue = world.turno.put_queue("mails", policy).await.unwrap();
     queue.enqueue(vec![Draft::json("hola").unwrap(), Draft::json("adiós").unwrap()]).await.unwrap();
     assert_eq!(queue.claim("w1", 1, Span::ZERO).await.unwrap().len(), 1);

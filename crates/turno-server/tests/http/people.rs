@@ -28,7 +28,7 @@ async fn me_returns_the_caller(world: World) {
     assert_eq!((&me["machine"], &me["via"]), (&json!(false), &json!(null)));
     assert_eq!(me["permissions"], json!(["inventory.manage", "leases.use", "queues.produce", "queues.consume"]));
     let scope = Some([Permission::QueuesConsume].into_iter().collect());
-    let machine = NewToken { machine: true, scope, ..NewToken::of("ana").unwrap() };
+    let machine = NewToken { machine: true, scope, ..NewToken::for_user("ana").unwrap() };
     let me = world.token(machine).await.get("/v1/me").await.expect(200);
     assert_eq!((&me["machine"], &me["permissions"]), (&json!(true), &json!(["queues.consume"])));
     world.anonymous().get("/v1/me").await.problem(401, "unauthenticated");
@@ -147,7 +147,7 @@ async fn without_users_manage_a_caller_sees_and_creates_only_its_own_tokens(worl
 
 async fn a_restricted_token_cannot_create_one_with_more_rights(world: World) {
     let scope = Some([Permission::LeasesUse].into_iter().collect());
-    let narrow = world.token(NewToken { scope, ..NewToken::of("ana").unwrap() }).await;
+    let narrow = world.token(NewToken { scope, ..NewToken::for_user("ana").unwrap() }).await;
     narrow.post("/v1/tokens", json!({})).await.problem(403, "more_than_held");
     narrow.post("/v1/tokens", json!({ "permissions": ["leases.use"] })).await.expect(201);
     let eva = world.client("eva").await;
@@ -213,7 +213,7 @@ async fn a_session_has_only_the_rights_it_was_minted_with(world: World) {
         eva.post("/v1/sessions", json!({ "user": user, "permissions": [permission] })).await.problem(400, "invalid");
     }
     let scope = Some([Permission::SessionsMint].into_iter().collect());
-    let minter = world.token(NewToken { scope, ..NewToken::of("eva").unwrap() }).await;
+    let minter = world.token(NewToken { scope, ..NewToken::for_user("eva").unwrap() }).await;
     let wish = json!({ "user": user, "permissions": ["queues.manage"] });
     minter.post("/v1/sessions", wish).await.problem(403, "more_than_held");
     let made = minter.post("/v1/sessions", json!({ "user": user, "permissions": ["leases.use"] })).await.expect(201);

@@ -82,8 +82,8 @@ async fn a_worker_cannot_claim_or_settle_a_queue_that_turno_pushes(world: World)
     assert!(detail.contains("usuarios_modulo") && detail.contains("quite deliver de la fuente"), "{detail}");
     ana.post(&path("items/c-1/claim"), json!({ "instance": "w" })).await.problem(409, "delivered_by_turno");
     // The fence, which every reader can see, is not enough to settle.
-    let handed = json!({ "deliveries": [{ "delivery": "a1-1-1", "fence": call.fence() }] });
-    ana.post(&path("ack"), handed).await.problem(409, "delivered_by_turno");
+    let reference = json!({ "deliveries": [{ "delivery": "a1-1-1", "fence": call.fence() }] });
+    ana.post(&path("ack"), reference).await.problem(409, "delivered_by_turno");
     assert_eq!(eva.get(&path("items/c-1")).await.expect(200)["state"], "in_process");
     call.answer(200);
     item_in(&eva, "usuarios_modulo", "c-1", "processed").await;

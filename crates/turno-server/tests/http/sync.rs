@@ -96,8 +96,10 @@ async fn sending_a_key_again_needs_the_permission(world: World) {
     let server = with_preset(&world);
     let path = "/v1/sync/sources/usuarios/resync";
     world.client("ana").await.at(&server).post(path, json!({ "key": "42" })).await.problem(403, "forbidden");
-    let only =
-        NewToken { scope: Some(vec![Permission::SyncManage].into_iter().collect()), ..NewToken::of("eva").unwrap() };
+    let only = NewToken {
+        scope: Some(vec![Permission::SyncManage].into_iter().collect()),
+        ..NewToken::for_user("eva").unwrap()
+    };
     let eva = world.token(only).await.at(&server);
     eva.post(path, json!({ "clave": "42" })).await.problem(400, "bad_field");
     let answer = eva.post(path, json!({ "key": "42" })).await;
@@ -160,13 +162,13 @@ async fn a_key_acked_by_a_worker_is_stored_as_delivered(world: World) {
     database.batch_execute("commit").await.unwrap();
     let path = |what: &str| format!("/v1/queues/usuarios_modulo/{what}");
     let got = ana.post(&path("claim"), json!({ "instance": "w", "max": 2, "wait_ms": 5000 })).await.expect(200);
-    let handed: Vec<_> = got["deliveries"].as_array().unwrap().iter().collect();
-    assert_eq!(handed.len(), 2);
+    let reference: Vec<_> = got["deliveries"].as_array().unwrap().iter().collect();
+    assert_eq!(reference.len(), 2);
     // A change that bypasses the trigger after the delivery was not delivered.
     let past = "set session_replication_role = replica; update siper.usuarios set nombre = 'x' where idper = 43";
     database.batch_execute(past).await.unwrap();
     let named = |one: &serde_json::Value| json!({ "delivery": one["delivery"], "fence": one["fence"] });
-    let acked = json!({ "deliveries": handed.iter().map(|one| named(one)).collect::<Vec<_>>() });
+    let acked = json!({ "deliveries": reference.iter().map(|one| named(one)).collect::<Vec<_>>() });
     let answers = ana.post(&path("ack"), acked).await.expect(200);
     assert_eq!(
         (&answers["results"][0]["outcome"], &answers["results"][1]["outcome"]),
@@ -297,7 +299,7 @@ async fn source_changes_are_audited_and_a_source_item_cannot_be_edited(world: Wo
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("worker", 1, Span::from_secs(5)).await.unwrap().remove(0);
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     let path = format!("/v1/queues/usuarios_modulo/items/{}/retry", got.items[0].id);
     let refused = eva.post(&path, json!({ "payload": { "nombre": "x" } })).await.problem(400, "bad_field");
     assert!(refused["detail"].as_str().unwrap().contains("la fila de siper.usuarios"), "{refused}");

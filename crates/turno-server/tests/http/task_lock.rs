@@ -98,7 +98,7 @@ async fn release_requests_and_the_waiting_line_work_for_tasks(world: World) {
     ana.post(&path("claim"), json!({})).await.problem(409, "lease_offered");
     assert_eq!(task(&ana, id).await["lock"]["offered_to"]["id"], "leo");
     assert_eq!(leo.delete(&path("turn")).await.expect(200)["state"], "free");
-    let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    let bot = world.token(NewToken { machine: true, ..NewToken::for_user("ana").unwrap() }).await;
     bot.post(&path("claim"), json!({})).await.problem(400, "instance_required");
     let held = bot.post(&path("claim"), json!({ "instance": "one" })).await.expect(200);
     let patch = json!({ "fence": held["fence"], "quantity": 31 });

@@ -196,7 +196,7 @@ impl World {
 
     /// Returns a client with a fresh token of this user.
     pub(crate) async fn client(&self, user: &str) -> Client {
-        self.token(NewToken::of(user).unwrap()).await
+        self.token(NewToken::for_user(user).unwrap()).await
     }
 
     /// Returns a client with such a token.

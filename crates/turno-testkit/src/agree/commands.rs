@@ -6,7 +6,7 @@ use std::sync::Arc;
 use turno::clock::Manual;
 use turno::core::id::{Fence, ItemId, Key, QueueName, Resource};
 use turno::core::lease::{Action, Command as LeaseCommand, Policy as LeasePolicy};
-use turno::core::queue::{Act, Handed, Policy};
+use turno::core::queue::{Act, DeliveryRef, Policy};
 use turno::core::time::Span;
 use turno::store::Pulse;
 use turno::{ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement, Turno};
@@ -53,7 +53,7 @@ pub(super) struct Session {
     turno: Turno,
     time: Arc<Manual>,
     queues: Vec<QueueHandle>,
-    handed: Vec<(usize, Handed, Vec<ItemId>)>,
+    reference: Vec<(usize, DeliveryRef, Vec<ItemId>)>,
     fences: Vec<(usize, Resource, Fence)>,
     put: u64,
 }
@@ -65,7 +65,7 @@ impl Session {
             let name = QueueName::new(format!("q{n}")).expect("valid");
             queues.push(turno.put_queue(name, policy.clone()).await.expect("a good policy"));
         }
-        Session { turno, time, queues, handed: Vec::new(), fences: Vec::new(), put: 0 }
+        Session { turno, time, queues, reference: Vec::new(), fences: Vec::new(), put: 0 }
     }
 
     /// Chooses a command that makes sense now: settlements are more likely while deliveries are live.
@@ -92,8 +92,8 @@ impl Session {
                 Command::Claim { queue, max: 1 + random.below(3) as u32, request }
             }
             72..=73 => Command::ClaimItem { queue, id },
-            74..=91 if !self.handed.is_empty() => {
-                let which = random.below(self.handed.len() as u64) as usize;
+            74..=91 if !self.reference.is_empty() => {
+                let which = random.below(self.reference.len() as u64) as usize;
                 Command::Settle { which, kind: random.below(10), forget: random.below(4) > 0 }
             }
             74..=94 => Command::Manage { queue, id, kind: random.below(4) },
@@ -130,14 +130,14 @@ impl Session {
                 let request = request.map(|request| format!("r{request}"));
                 let got = self.queues[queue].claim_as("w", max, Span::ZERO, request.as_deref()).await.expect("answers");
                 for got in &got {
-                    self.handed.push((queue, got.handed, got.items.iter().map(|item| item.id.clone()).collect()));
+                    self.reference.push((queue, got.reference, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
-                Answer::Got(got)
+                Answer::Delivery(got)
             }
             Command::ClaimItem { queue, id } => {
                 let claimed = self.queues[queue].claim_item("w", id_of(id)).await.expect("answers");
-                if let ClaimedItem::Got(got) = &claimed {
-                    self.handed.push((queue, got.handed, got.items.iter().map(|item| item.id.clone()).collect()));
+                if let ClaimedItem::Delivered(got) = &claimed {
+                    self.reference.push((queue, got.reference, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
                 Answer::Claimed(Box::new(claimed))
             }
@@ -227,7 +227,7 @@ impl Session {
             15 | 16 => Action::JoinLine,
             17 => Action::Leave { fence, claim: stale.then_some(1), grace: Span(idle) },
             18 => Action::Decline { fence, message: stale.then(|| "ahora no".to_owned()) },
-            19 => Action::KeepPlace,
+            19 => Action::RenewTicket,
             _ => Action::LeaveLine,
         };
         let policy = LeasePolicy {
@@ -260,7 +260,7 @@ impl Session {
     }
 
     async fn settle(&mut self, which: usize, kind: u64, forget: bool) -> Answer {
-        let (queue, handed, ids) = self.handed[which].clone();
+        let (queue, reference, ids) = self.reference[which].clone();
         let middle = || Some(ids[ids.len() / 2].clone());
         // The jitter of the policy's back-off depends on the numbers, which differ, so the delay is explicit.
         let fail = |item, give_up| Act::Fail { error: "no".to_owned(), item, retry_in: Some(Span(150)), give_up };
@@ -274,9 +274,9 @@ impl Session {
             _ => Act::Beat,
         };
         if forget && kind != 9 {
-            self.handed.remove(which);
+            self.reference.remove(which);
         }
-        Answer::Settled(self.queues[queue].settle(vec![Settlement { handed, act }]).await.expect("answers"))
+        Answer::Settled(self.queues[queue].settle(vec![Settlement { reference, act }]).await.expect("answers"))
     }
 }
 

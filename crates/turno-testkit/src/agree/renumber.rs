@@ -5,14 +5,14 @@ use turno::core::id::{Fence, Seq};
 use turno::core::lease::{Ending, Outcome, Refused, State};
 use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
 use turno::store::{Counts, Pulse};
-use turno::{ClaimedItem, Got, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
+use turno::{ClaimedItem, Delivery, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
 
 /// Any answer that a session can get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Lease(Box<LeaseAnswer>),
     Accepted(Vec<Accepted>),
-    Got(Vec<Got>),
+    Delivery(Vec<Delivery>),
     Settled(Vec<Settled>),
     Managed(Result<ManageAnswer, ManageRefused>),
     Claimed(Box<ClaimedItem>),
@@ -80,9 +80,9 @@ fn blank(mut answer: Answer, numbers: &mut Vec<i64>) -> Answer {
                 Ok(Outcome::Claimed { .. }) | Ok(_) | Err(_) => {}
             }
         }
-        Answer::Got(got) => got.iter_mut().for_each(|got| blank_got(got, numbers)),
+        Answer::Delivery(got) => got.iter_mut().for_each(|got| blank_got(got, numbers)),
         Answer::Claimed(claimed) => match &mut **claimed {
-            ClaimedItem::Got(got) => blank_got(got, numbers),
+            ClaimedItem::Delivered(got) => blank_got(got, numbers),
             ClaimedItem::NotYet(why) => blank_why(why, numbers),
             ClaimedItem::AlreadyClaimed
             | ClaimedItem::AlreadyYours
@@ -98,9 +98,9 @@ fn blank(mut answer: Answer, numbers: &mut Vec<i64>) -> Answer {
     answer
 }
 
-fn blank_got(got: &mut Got, numbers: &mut Vec<i64>) {
-    seq(&mut got.handed.seq, numbers);
-    fence(&mut got.handed.fence, numbers);
+fn blank_got(got: &mut Delivery, numbers: &mut Vec<i64>) {
+    seq(&mut got.reference.seq, numbers);
+    fence(&mut got.reference.fence, numbers);
     number(&mut got.revision, numbers);
 }
 
@@ -117,7 +117,7 @@ fn blank_record(record: &mut ItemRecord, numbers: &mut Vec<i64>) {
         fence(&mut item.fence, numbers);
         fence(&mut item.group, numbers);
         number(&mut item.revision, numbers);
-        number(&mut item.handed, numbers);
+        number(&mut item.reference, numbers);
     }
     if let Some(done) = &mut record.done {
         seq(&mut done.seq, numbers);

@@ -41,10 +41,10 @@ async fn prepare(url: &str) -> String {
     let eva = NewPerson::new("eva", "Eva Ruiz", Role::Admin).expect("a person");
     turno.add_person(eva).await.expect("the database is empty");
     for (name, kind) in [("bot", Kind::Lane), ("mails", Kind::Inbox), ("usuarios", Kind::Sync)] {
-        let queue = turno.put_queue(name, Policy::of(kind)).await.expect("a queue");
+        let queue = turno.put_queue(name, Policy::for_kind(kind)).await.expect("a queue");
         let draft = Draft::json("hola").and_then(|draft| draft.key("u1")).expect("the draft is valid");
         queue.enqueue(vec![draft]).await.expect("the item is accepted");
     }
-    let token = NewToken::of("eva").expect("a name");
+    let token = NewToken::for_user("eva").expect("a name");
     turno.create_token(token).await.expect("the person exists").1
 }

@@ -44,7 +44,7 @@ fn resource(name: &str) -> Resource {
 /// Adds a person and returns a handle authenticated as that person.
 async fn person(turno: &Turno, id: &str, role: Role) -> Turno {
     turno.add_person(NewPerson::new(id, &format!("«{id}»"), role).unwrap()).await.unwrap();
-    let (_, secret) = turno.create_token(NewToken::of(id).unwrap()).await.unwrap();
+    let (_, secret) = turno.create_token(NewToken::for_user(id).unwrap()).await.unwrap();
     turno.authenticate(&secret).await.unwrap()
 }
 
@@ -65,15 +65,15 @@ const OUT: Error = Error::Denied(Denied::Unauthenticated);
 async fn a_token_has_only_rights_in_both_its_scope_and_its_owners_role(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
     let scope = [Permission::QueuesProduce].into_iter().collect();
-    let narrow = NewToken { scope: Some(scope), ..NewToken::of("ana").unwrap() };
+    let narrow = NewToken { scope: Some(scope), ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = world.turno.create_token(narrow).await.unwrap();
     let ana = world.turno.authenticate(&secret).await.unwrap();
     assert_eq!(claim(&ana, "r").await, Err(missing(Permission::LeasesUse)));
-    world.queue(Policy::of(Kind::Inbox)).await;
+    world.queue(Policy::for_kind(Kind::Inbox)).await;
     let queue = ana.queue(queue_name()).await.unwrap();
     assert!(queue.enqueue(vec![draft("k", "1")]).await.is_ok());
     let too_much =
-        NewToken { scope: Some([Permission::AuditRead].into_iter().collect()), ..NewToken::of("ana").unwrap() };
+        NewToken { scope: Some([Permission::AuditRead].into_iter().collect()), ..NewToken::for_user("ana").unwrap() };
     let refused = world.turno.create_token(too_much).await;
     assert!(matches!(refused, Err(Error::Refused(ChangeRefused::Invalid(_)))), "{refused:?}");
     assert_eq!(world.turno.authenticate("turno_0000").await.unwrap_err(), OUT);
@@ -82,7 +82,7 @@ async fn a_token_has_only_rights_in_both_its_scope_and_its_owners_role(world: Wo
 async fn without_the_permission_nothing_changes(world: World) {
     let root = &world.turno;
     let (viewer, editor) = (person(root, "vera", Role::Viewer).await, person(root, "ana", Role::Editor).await);
-    world.queue(Policy::of(Kind::Inbox)).await;
+    world.queue(Policy::for_kind(Kind::Inbox)).await;
     let held = claim(&editor, "r").await.unwrap();
     let fence = held.state.grant.as_ref().unwrap().fence;
     let needed = missing(Permission::LeasesUse);
@@ -102,7 +102,7 @@ async fn without_the_permission_nothing_changes(world: World) {
     assert_eq!(queue.claim("w", 1, Span::ZERO).await, Err(missing(Permission::QueuesConsume)));
     let queue = editor.queue(queue_name()).await.unwrap();
     assert_eq!(queue.pause().await, Err(missing(Permission::QueuesManage)));
-    let change = || Policy { max_attempts: 3, ..Policy::of(Kind::Inbox) };
+    let change = || Policy { max_attempts: 3, ..Policy::for_kind(Kind::Inbox) };
     assert_eq!(editor.put_queue(queue_name(), change()).await.unwrap_err(), missing(Permission::QueuesManage));
     assert_eq!(
         editor.audit(AuditQuery { limit: 1, ..AuditQuery::default() }).await,
@@ -134,7 +134,7 @@ async fn without_the_permission_nothing_changes(world: World) {
 
 async fn a_revoked_token_is_dead_from_the_next_request_on_every_instance(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
-    let (token, secret) = world.turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    let (token, secret) = world.turno.create_token(NewToken::for_user("ana").unwrap()).await.unwrap();
     let other = world.instance().await;
     let (here, there) = (world.turno.authenticate(&secret).await.unwrap(), other.authenticate(&secret).await.unwrap());
     let held = claim(&there, "r").await.unwrap().state.grant.unwrap();
@@ -153,7 +153,7 @@ async fn a_revoked_token_is_dead_from_the_next_request_on_every_instance(world: 
 
 async fn a_changed_role_works_from_the_next_request_on_every_instance(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
-    let (_, secret) = world.turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    let (_, secret) = world.turno.create_token(NewToken::for_user("ana").unwrap()).await.unwrap();
     let other = world.instance().await;
     let ana = other.authenticate(&secret).await.unwrap();
     assert!(claim(&ana, "r").await.is_ok());
@@ -167,12 +167,12 @@ async fn a_changed_role_works_from_the_next_request_on_every_instance(world: Wor
 
 async fn a_token_that_expires_is_dead_at_that_instant(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
-    let new = NewToken { expires_in: Some(Span(5_000)), ..NewToken::of("ana").unwrap() };
+    let new = NewToken { expires_in: Some(Span(5_000)), ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = world.turno.create_token(new).await.unwrap();
     let ana = world.turno.authenticate(&secret).await.unwrap();
-    world.pass(4_999);
+    world.advance(4_999);
     assert!(claim(&ana, "r").await.is_ok());
-    world.pass(1);
+    world.advance(1);
     assert_eq!(claim(&ana, "r").await, Err(OUT));
     assert_eq!(world.turno.authenticate(&secret).await.unwrap_err(), OUT);
 }
@@ -216,13 +216,13 @@ async fn portal(world: &World) -> (Turno, String) {
         world.turno.add_person(NewPerson::new("eva", "Eva", Role::Admin).unwrap()).await.unwrap();
     }
     let scope = [Permission::SessionsMint].into_iter().collect();
-    let new = NewToken { machine: true, scope: Some(scope), ..NewToken::of("eva").unwrap() };
+    let new = NewToken { machine: true, scope: Some(scope), ..NewToken::for_user("eva").unwrap() };
     let (token, secret) = world.turno.create_token(new).await.unwrap();
     (world.turno.authenticate(&secret).await.unwrap(), token.id)
 }
 
 fn stranger() -> NewToken {
-    NewToken { name: Some("Paco Ñ".to_owned()), ..NewToken::of("laravel-31").unwrap() }
+    NewToken { name: Some("Paco Ñ".to_owned()), ..NewToken::for_user("laravel-31").unwrap() }
 }
 
 async fn a_session_can_act_for_a_user_that_turno_does_not_know(world: World) {
@@ -231,14 +231,14 @@ async fn a_session_can_act_for_a_user_that_turno_does_not_know(world: World) {
     let paco = world.turno.authenticate(&secret).await.unwrap();
     let holder = claim(&paco, "r").await.unwrap().state.grant.unwrap().holder;
     assert_eq!((holder.user.as_str(), holder.name.as_str()), ("laravel-31", "Paco Ñ"));
-    let queue = world.queue(Policy::of(Kind::Inbox)).await.row().await.unwrap().name.clone();
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await.row().await.unwrap().name.clone();
     let refused = paco.queue(queue).await.unwrap().enqueue(vec![draft("k", "1")]).await;
     assert_eq!(
         refused,
         Err(missing(Permission::QueuesProduce)),
         "a session has only the permissions that a page needs"
     );
-    world.pass(900_000);
+    world.advance(900_000);
     assert_eq!(claim(&paco, "s").await, Err(OUT));
     let long = portal.mint_session(stranger(), Span::from_secs(901)).await;
     assert!(matches!(long, Err(Error::Refused(ChangeRefused::Invalid(_)))));
@@ -277,7 +277,7 @@ async fn an_override_on_behalf_of_a_user_audits_both_users(world: World) {
 
 async fn a_machine_must_name_its_instance(world: World) {
     world.turno.add_person(NewPerson::new("robot", "Robot", Role::Editor).unwrap()).await.unwrap();
-    let new = NewToken { machine: true, ..NewToken::of("robot").unwrap() };
+    let new = NewToken { machine: true, ..NewToken::for_user("robot").unwrap() };
     let (_, secret) = world.turno.create_token(new).await.unwrap();
     let robot = world.turno.authenticate(&secret).await.unwrap();
     assert_eq!(claim(&robot, "r").await, Err(Error::InstanceRequired));
@@ -292,7 +292,7 @@ async fn a_machine_must_name_its_instance(world: World) {
 
 async fn a_token_for_some_resources_reaches_no_others(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
-    let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("ana").unwrap() };
+    let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = world.turno.create_token(new).await.unwrap();
     let ana = world.turno.authenticate(&secret).await.unwrap();
     assert!(claim(&ana, "caja:1").await.is_ok());
@@ -307,7 +307,7 @@ async fn a_token_for_some_resources_reaches_no_others(world: World) {
 async fn people_and_tokens_are_listed_without_secrets(mut world: World) {
     let ana = person(&world.turno, "ana", Role::Editor).await;
     person(&world.turno, "eva", Role::Admin).await;
-    let (token, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    let (token, secret) = world.turno.create_token(NewToken::for_user("eva").unwrap()).await.unwrap();
     world.reopen().await;
     let people = world.turno.people(None, 10).await.unwrap();
     let listed: Vec<_> = people.iter().map(|person| (person.id.as_str(), person.name.as_str(), person.role)).collect();
@@ -357,7 +357,7 @@ async fn disabling_a_user_ends_the_sessions_they_minted(world: World) {
 async fn a_listener_gets_only_permitted_events_and_only_while_permitted(world: World) {
     let eva = person(&world.turno, "eva", Role::Admin).await;
     person(&world.turno, "leo", Role::Admin).await;
-    let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("eva").unwrap() };
+    let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::for_user("eva").unwrap() };
     let (token, secret) = world.turno.create_token(new).await.unwrap();
     let confined = world.turno.authenticate(&secret).await.unwrap();
     let mut all = eva.subscribe(Topics::ALL, None).await.unwrap();
@@ -409,9 +409,9 @@ async fn lease_event(listener: &mut Subscription) -> Result<std::sync::Arc<str>,
 
 async fn a_worker_whose_token_is_revoked_stops_with_an_error(world: World) {
     person(&world.turno, "robot", Role::Editor).await;
-    let (token, secret) = world.turno.create_token(NewToken::of("robot").unwrap()).await.unwrap();
+    let (token, secret) = world.turno.create_token(NewToken::for_user("robot").unwrap()).await.unwrap();
     let robot = world.turno.authenticate(&secret).await.unwrap();
-    let trusted = world.queue(Policy::of(Kind::Inbox)).await;
+    let trusted = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let queue = robot.queue(queue_name()).await.unwrap();
     let (done, mut heard) = tokio::sync::mpsc::channel(4);
     let worker = queue.worker(move |job: Job<serde_json::Value>| {

@@ -38,7 +38,7 @@ fn free(reason: &str) -> Action {
 
 async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
     let turno = &world.turno;
-    let policy = Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) };
+    let policy = Policy { max_attempts: 1, ..Policy::for_kind(Kind::Inbox) };
     let queue = turno.put_queue(queue_name(), policy.clone()).await.unwrap();
     turno.put_queue(queue_name(), policy.clone()).await.unwrap();
     turno.put_queue(queue_name(), Policy { max_attempts: 2, ..policy.clone() }).await.unwrap();
@@ -48,7 +48,7 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
     put(&queue, "k", &["a", "b"]).await;
     let got = take_one(&queue).await;
     let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await.unwrap();
+    queue.settle(vec![Settlement { reference: got.reference, act: give_up }]).await.unwrap();
     queue.retry(got.items[0].id.clone()).await.unwrap().unwrap();
     queue.cancel(ItemId::new("b").unwrap()).await.unwrap().unwrap();
     force(turno, "r", take("uno")).await;
@@ -59,7 +59,7 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
     turno.add_person(NewPerson::new("leo", "Leo", Role::Viewer).unwrap()).await.unwrap();
     let role = PersonChange { role: Some(Role::Editor), ..PersonChange::default() };
     turno.change_person(UserId::new("leo").unwrap(), role).await.unwrap();
-    let (token, _) = turno.create_token(NewToken::of("leo").unwrap()).await.unwrap();
+    let (token, _) = turno.create_token(NewToken::for_user("leo").unwrap()).await.unwrap();
     turno.revoke_token(&token.id).await.unwrap();
     turno.remove_person(UserId::new("leo").unwrap()).await.unwrap();
     let expected = [
@@ -87,7 +87,7 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
 
 async fn a_refused_action_leaves_no_audit_entry(world: World) {
     let turno = &world.turno;
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let before = actions(turno).await;
     assert!(queue.retry(ItemId::new("nadie").unwrap()).await.unwrap().is_err());
     put(&queue, "k", &["a"]).await;
@@ -101,7 +101,7 @@ async fn a_refused_action_leaves_no_audit_entry(world: World) {
 async fn the_audit_chain_does_not_fork_under_concurrency(world: World) {
     const EACH: usize = 12;
     let other = world.instance().await;
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let mut acts = tokio::task::JoinSet::new();
     for n in 0..4 {
         let turno = if n % 2 == 0 { world.turno.clone() } else { other.clone() };
@@ -163,19 +163,19 @@ async fn audit_entries_are_found_by_action_actor_and_resource(world: World) {
 }
 
 async fn purged_items_are_counted_and_audited(world: World) {
-    let policy = Policy { retention: Span::from_secs(3_600), ..Policy::of(Kind::Inbox) };
+    let policy = Policy { retention: Span::from_secs(3_600), ..Policy::for_kind(Kind::Inbox) };
     let queue = world.queue(policy).await;
     queue.enqueue((0..5).map(|n| draft("k", &n.to_string())).collect()).await.unwrap();
     for _ in 0..3 {
         let got = take_one(&queue).await;
-        queue.ack([got.handed]).await.unwrap();
+        queue.ack([got.reference]).await.unwrap();
     }
     let got = take_one(&queue).await;
     let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await.unwrap();
+    queue.settle(vec![Settlement { reference: got.reference, act: give_up }]).await.unwrap();
     world.turno.purge().await.unwrap();
     assert_eq!(queue.counts().await.unwrap().processed, 3, "items within the retention stay");
-    world.pass(3_600_001);
+    world.advance(3_600_001);
     assert_eq!(world.turno.purge().await.unwrap().items, 3);
     let counts = queue.counts().await.unwrap();
     assert_eq!((counts.processed, counts.pending), (0, 1), "unfinished items stay, however old they are");

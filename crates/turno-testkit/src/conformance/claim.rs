@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::{ClaimedItem, Draft, Error, Got, QueueHandle, WhyReason};
+use turno::{ClaimedItem, Delivery, Draft, Error, QueueHandle, WhyReason};
 
 super::cases![
     a_claim_of_one_item_returns_its_state,
@@ -38,79 +38,79 @@ async fn code(queue: &QueueHandle, item: &str) -> &'static str {
     }
 }
 
-async fn request(queue: &QueueHandle, max: u32, request: &str) -> Vec<Got> {
+async fn request(queue: &QueueHandle, max: u32, request: &str) -> Vec<Delivery> {
     queue.claim_as("worker-1", max, Span::ZERO, Some(request)).await.unwrap()
 }
 
 async fn a_claim_of_one_item_returns_its_state(world: World) {
-    let policy = Policy { batch_max: 2, on_exhausted: OnExhausted::Hold, ..Policy::of(Kind::Lane) };
+    let policy = Policy { batch_max: 2, on_exhausted: OnExhausted::Hold, ..Policy::for_kind(Kind::Lane) };
     let queue = world.queue(policy).await;
     assert_eq!(claim(&queue, "1").await, ClaimedItem::Unknown);
     put(&queue, "ana", &["1"]).await;
     queue.enqueue(vec![Draft { delay: Span(9_000), ..draft("luis", "later") }]).await.unwrap();
     assert_eq!(code(&queue, "1").await, "window_open");
     assert_eq!(code(&queue, "later").await, "delayed");
-    world.pass(3_000);
+    world.advance(3_000);
     put(&queue, "ana", &["2"]).await;
     put(&queue, "ana", &["3"]).await;
     queue.pause().await.unwrap();
     assert_eq!(code(&queue, "1").await, "paused");
     queue.resume().await.unwrap();
     assert_eq!(code(&queue, "3").await, "behind_head");
-    let got = claim(&queue, "1").await.got().expect("the item is due");
+    let got = claim(&queue, "1").await.delivery().expect("the item is due");
     assert_eq!(ids(&got), ["1", "2"], "the delivery contains the whole group");
     assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyYours);
     assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyYours);
     assert_eq!(queue.claim_item("worker-2", id("1")).await.unwrap(), ClaimedItem::AlreadyClaimed);
     assert_eq!(code(&queue, "3").await, "behind_in_flight");
     let act = Act::Fail { error: "no".to_owned(), item: Some(id("2")), retry_in: None, give_up: true };
-    settle(&queue, got.handed, act).await;
+    settle(&queue, got.reference, act).await;
     assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyProcessed, "acked");
     assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyProcessed, "exhausted");
     assert_eq!(code(&queue, "3").await, "lane_held");
     queue.cancel(id("later")).await.unwrap().unwrap();
     assert_eq!(claim(&queue, "later").await, ClaimedItem::AlreadyProcessed, "cancelled");
     queue.cancel(id("2")).await.unwrap().unwrap();
-    world.pass(3_000);
-    let got = claim(&queue, "3").await.got().expect("the item is the head of its lane");
+    world.advance(3_000);
+    let got = claim(&queue, "3").await.delivery().expect("the item is the head of its lane");
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
-    settle(&queue, got.handed, act).await;
+    settle(&queue, got.reference, act).await;
     assert_eq!(code(&queue, "3").await, "retry_later");
 }
 
 async fn a_claim_of_one_item_takes_over_an_expired_delivery(world: World) {
-    let queue = world.queue(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) }).await;
+    let queue = world.queue(Policy { max_attempts: 2, ..Policy::for_kind(Kind::Inbox) }).await;
     put(&queue, "ana", &["x"]).await;
     for attempt in 1..=2 {
-        assert_eq!(claim(&queue, "x").await.got().expect("the item is free").attempt, attempt);
+        assert_eq!(claim(&queue, "x").await.delivery().expect("the item is free").attempt, attempt);
         assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyYours);
-        world.pass(60_000);
+        world.advance(60_000);
     }
     assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyProcessed, "no attempts left");
 }
 
 async fn a_claim_of_one_item_behind_its_head_is_refused(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2"]).await;
     let ClaimedItem::NotYet(why) = claim(&queue, "2").await else { panic!("it is behind the head of its lane") };
     assert_eq!(why.reason, WhyReason::BehindHead { id: id("1") });
-    assert_eq!(ids(&claim(&queue, "1").await.got().expect("the item is the head of its lane")), ["1", "2"]);
+    assert_eq!(ids(&claim(&queue, "1").await.delivery().expect("the item is the head of its lane")), ["1", "2"]);
 }
 
 async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let other = world.instance().await.queue("mensajes").await.unwrap();
     put(&queue, "ana", &["x", "y"]).await;
     let ask = async |queue: &QueueHandle, worker: &str, item: &str, request: &str| {
         queue.claim_item_as(worker, id(item), Some(request)).await.unwrap()
     };
-    let got = ask(&queue, "w", "x", "r").await.got().expect("the item is due");
-    let again = ask(&other, "w", "x", "r").await.got().expect("a repeated request gets the delivery again");
-    assert_eq!((again.handed, again.attempt, ids(&again)), (got.handed, 1, vec!["x"]));
+    let got = ask(&queue, "w", "x", "r").await.delivery().expect("the item is due");
+    let again = ask(&other, "w", "x", "r").await.delivery().expect("a repeated request gets the delivery again");
+    assert_eq!((again.reference, again.attempt, ids(&again)), (got.reference, 1, vec!["x"]));
     assert_eq!(ask(&queue, "w", "x", "r-2").await, ClaimedItem::AlreadyYours, "another request");
     assert_eq!(ask(&queue, "w-2", "x", "r").await, ClaimedItem::AlreadyClaimed, "another worker");
-    let second = ask(&queue, "w", "y", "r").await.got().expect("a request id counts per item");
-    assert_ne!(second.handed, got.handed);
+    let second = ask(&queue, "w", "y", "r").await.delivery().expect("a request id counts per item");
+    assert_ne!(second.reference, got.reference);
     assert_eq!(
         queue.claim_as("w", 9, Span::ZERO, Some("r")).await.unwrap(),
         [],
@@ -121,7 +121,7 @@ async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
 }
 
 async fn instances_that_race_for_one_item_get_it_once(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }).await;
     let other = world.instance().await.queue("mensajes").await.unwrap();
     for round in 0..5 {
         let item = format!("x{round}");
@@ -132,23 +132,23 @@ async fn instances_that_race_for_one_item_get_it_once(world: World) {
             calls.spawn(async move { queue.claim_item(&format!("w{n}"), item).await.unwrap() });
         }
         let answers = calls.join_all().await;
-        let won = answers.iter().filter(|claimed| matches!(claimed, ClaimedItem::Got(_))).count();
+        let won = answers.iter().filter(|claimed| matches!(claimed, ClaimedItem::Delivered(_))).count();
         let lost = answers.iter().filter(|claimed| **claimed == ClaimedItem::AlreadyClaimed).count();
         assert_eq!((won, lost), (1, 11), "{answers:?}");
     }
 }
 
 async fn a_repeated_claim_gets_the_same_live_deliveries(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, batch_max: 2, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, batch_max: 2, ..Policy::for_kind(Kind::Lane) }).await;
     for key in ["ana", "luis", "eva"] {
         put(&queue, key, &[&format!("{key}1"), &format!("{key}2"), &format!("{key}3")]).await;
     }
     let first = request(&queue, 2, "r").await;
     assert_eq!(first.iter().map(|got| got.items.len()).collect::<Vec<_>>(), [2, 2]);
-    world.pass(500);
+    world.advance(500);
     let again = request(&queue, 2, "r").await;
     for (first, again) in first.iter().zip(&again) {
-        assert_eq!((again.handed, again.attempt, &again.key), (first.handed, 1, &first.key));
+        assert_eq!((again.reference, again.attempt, &again.key), (first.reference, 1, &first.key));
         assert_eq!((&again.items, again.expires_at, again.revision), (&first.items, first.expires_at, first.revision));
         assert!(again.now > first.now, "`now` is the time of the repeated claim");
     }
@@ -159,15 +159,15 @@ async fn a_repeated_claim_gets_the_same_live_deliveries(world: World) {
     ack(&queue, &first[0]).await;
     let left = request(&queue, 2, "r").await;
     assert_eq!(
-        left.iter().map(|got| got.handed).collect::<Vec<_>>(),
-        [first[1].handed],
+        left.iter().map(|got| got.reference).collect::<Vec<_>>(),
+        [first[1].reference],
         "a settled delivery does not come back"
     );
     assert_eq!(request(&queue, 9, "other").await.len(), 2, "the rest of ana's lane and eva's lane");
 }
 
 async fn a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart(mut world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "any", &["a", "b", "c", "d"]).await;
     let first = request(&queue, 2, "r").await;
     let other = world.instance().await.queue("mensajes").await.unwrap();
@@ -180,8 +180,8 @@ async fn a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart(
 }
 
 /// Sends many claims at once, half of them on another instance, and returns the answers.
-async fn at_once(world: &World, request: Option<&'static str>) -> Vec<Vec<Got>> {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+async fn at_once(world: &World, request: Option<&'static str>) -> Vec<Vec<Delivery>> {
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let other = world.instance().await.queue("mensajes").await.unwrap();
     let drafts = (0..60).map(|n| draft("any", &n.to_string()));
     queue.enqueue(drafts.collect()).await.unwrap();
@@ -203,33 +203,33 @@ async fn concurrent_claims_with_one_request_id_get_the_same_deliveries(world: Wo
 
 async fn control_concurrent_claims_without_a_request_id_get_different_deliveries(world: World) {
     let answers = at_once(&world, None).await;
-    let fences: HashSet<_> = answers.iter().flatten().map(|got| got.handed.fence).collect();
+    let fences: HashSet<_> = answers.iter().flatten().map(|got| got.reference.fence).collect();
     assert_eq!(fences.len(), 36);
 }
 
 async fn a_request_id_is_free_again_after_its_deliveries_settle_or_expire(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "any", &["a", "b", "c"]).await;
     let first = request(&queue, 1, "r").await;
     ack(&queue, &first[0]).await;
     let second = request(&queue, 1, "r").await;
-    assert_ne!(second[0].handed, first[0].handed, "the id counts as a new claim");
-    world.pass(60_000);
+    assert_ne!(second[0].reference, first[0].reference, "the id counts as a new claim");
+    world.advance(60_000);
     let third = request(&queue, 2, "r").await;
     assert_eq!(third.iter().map(ids).collect::<Vec<_>>(), [["c"]], "an expired delivery is not returned again");
-    assert!(third[0].handed.fence > second[0].handed.fence);
-    assert_eq!(settle(&queue, second[0].handed, Act::Beat).await.outcome, SettleOutcome::Stale);
+    assert!(third[0].reference.fence > second[0].reference.fence);
+    assert_eq!(settle(&queue, second[0].reference, Act::Beat).await.outcome, SettleOutcome::Stale);
 }
 
 async fn a_request_id_counts_per_instance_and_queue(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
-    let other = world.turno.put_queue("otra", Policy::of(Kind::Inbox)).await.unwrap();
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
+    let other = world.turno.put_queue("otra", Policy::for_kind(Kind::Inbox)).await.unwrap();
     put(&queue, "any", &["a", "b", "c"]).await;
     put(&other, "any", &["a"]).await;
     let first = request(&queue, 1, "r").await;
     let theirs = queue.claim_as("worker-2", 1, Span::ZERO, Some("r")).await.unwrap();
-    assert_ne!(theirs[0].handed, first[0].handed);
-    assert_eq!(request(&other, 1, "r").await[0].handed.queue, other.row().await.unwrap().id);
+    assert_ne!(theirs[0].reference, first[0].reference);
+    assert_eq!(request(&other, 1, "r").await[0].reference.queue, other.row().await.unwrap().id);
     for bad in ["", "línea\nnueva", &"x".repeat(201)] {
         let refused = queue.claim_as("worker-1", 1, Span::ZERO, Some(bad)).await;
         assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
@@ -237,7 +237,7 @@ async fn a_request_id_counts_per_instance_and_queue(world: World) {
 }
 
 async fn a_later_delivery_does_not_belong_to_an_old_request(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "any", &["a"]).await;
     let first = request(&queue, 1, "r").await;
     fail(&queue, &first[0]).await;
@@ -248,7 +248,7 @@ async fn a_later_delivery_does_not_belong_to_an_old_request(world: World) {
 }
 
 async fn a_caller_that_left_finds_its_deliveries_again(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let waiting = tokio::spawn({
         let queue = queue.clone();
         async move { queue.claim_as("worker-1", 1, Span(5_000), Some("r")).await }

@@ -16,7 +16,7 @@ super::cases![
 ];
 
 fn eager() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) }
 }
 
 async fn entries(turno: &Turno) -> Vec<(String, String)> {
@@ -36,7 +36,7 @@ async fn clearing_cancels_waiting_items_and_makes_live_fences_stale(world: World
     assert_eq!(queue.counts().await.unwrap(), Counts { cancelled: 5, ..Counts::default() });
     assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default());
     for act in [Act::Beat, Act::Ack { through: None }, Act::Return { error: None }] {
-        assert_eq!(settle(&queue, got[0].handed, act).await.outcome, SettleOutcome::Stale);
+        assert_eq!(settle(&queue, got[0].reference, act).await.outcome, SettleOutcome::Stale);
     }
     assert_eq!(take(&queue, 9).await, []);
     for (item, handed_at) in [("1", Some(got[0].now)), ("3", Some(got[0].now)), ("4", None)] {
@@ -46,14 +46,14 @@ async fn clearing_cancels_waiting_items_and_makes_live_fences_stale(world: World
         assert_eq!(done.handed_at, handed_at, "{item}: the attempt that the clear ended is recorded");
         assert_eq!(
             (fence, holder.is_some()),
-            if handed_at.is_some() { (got[0].handed.fence, true) } else { (Fence(0), false) }
+            if handed_at.is_some() { (got[0].reference.fence, true) } else { (Fence(0), false) }
         );
     }
     let mut audited = entries(&world.turno).await;
     audited.sort();
     let entry = |key: &str, count: u64| (format!("mensajes/{key}"), format!("{{\"count\":{count}}}"));
     assert_eq!(audited, [entry("ana", 4), entry("luis", 1)]);
-    world.pass(1);
+    world.advance(1);
     put(&queue, "ana", &["6"]).await;
     assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "the lane accepts new items");
     assert_eq!(world.turno.lane_clear().await.unwrap(), 0);
@@ -62,12 +62,12 @@ async fn clearing_cancels_waiting_items_and_makes_live_fences_stale(world: World
 
 async fn clearing_keeps_other_kinds_and_exhausted_items(world: World) {
     let held = world.queue(Policy { on_exhausted: OnExhausted::Hold, ..eager() }).await;
-    let inbox = world.turno.put_queue("buzón", Policy::of(Kind::Inbox)).await.unwrap();
+    let inbox = world.turno.put_queue("buzón", Policy::for_kind(Kind::Inbox)).await.unwrap();
     put(&inbox, "ana", &["i"]).await;
     put(&held, "ana", &["1"]).await;
     let got = take_one(&held).await;
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    settle(&held, got.handed, act).await;
+    settle(&held, got.reference, act).await;
     put(&held, "ana", &["2"]).await;
     assert_eq!(world.turno.lane_clear().await.unwrap(), 1);
     assert_eq!(held.counts().await.unwrap(), Counts { exhausted: 1, cancelled: 1, ..Counts::default() });
@@ -120,7 +120,7 @@ async fn clearing_without_the_manage_permission_is_denied(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1"]).await;
     world.turno.add_person(NewPerson::new("eva", "Eva", Role::Editor).unwrap()).await.unwrap();
-    let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    let (_, secret) = world.turno.create_token(NewToken::for_user("eva").unwrap()).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
     assert!(matches!(eva.lane_clear().await, Err(Error::Denied(_))));
     assert!(matches!(eva.queue("mensajes").await.unwrap().retry_exhausted(None, 9).await, Err(Error::Denied(_))));

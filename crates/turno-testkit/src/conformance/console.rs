@@ -78,10 +78,10 @@ async fn a_link_ends_at_its_expiry_and_with_its_person(world: World) {
     let ana = || turno.make_link(LinkFor::SignIn(user("ana")), HOUR);
     let change = |change| turno.change_person(user("ana"), change);
     let late = ana().await.unwrap();
-    world.pass(HOUR.0);
+    world.advance(HOUR.0);
     assert_eq!(turno.redeem_link(&late).await.unwrap(), None);
     assert_eq!(turno.purge().await.unwrap().links, 0, "a link that expires at this instant is not purged yet");
-    world.pass(1);
+    world.advance(1);
     assert_eq!(turno.purge().await.unwrap().links, 1);
 
     let before = ana().await.unwrap();
@@ -101,7 +101,7 @@ async fn a_link_ends_at_its_expiry_and_with_its_person(world: World) {
 
 async fn only_the_embedding_program_can_sign_people_in(world: World) {
     add(&world.turno, "eva", Role::Admin).await;
-    let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    let (_, secret) = world.turno.create_token(NewToken::for_user("eva").unwrap()).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
     let link = world.turno.make_link(LinkFor::SignIn(user("eva")), HOUR).await.unwrap();
     assert!(matches!(eva.make_link(LinkFor::SignIn(user("eva")), HOUR).await, Err(Error::Invalid(_))));
@@ -122,13 +122,13 @@ async fn a_console_session_has_all_rights_of_its_person(world: World) {
     assert_eq!((token.kind(), token.machine, token.scope), (TokenKind::Console, false, None));
     let eva = world.turno.authenticate(&secret).await.unwrap();
     let principal = eva.principal().unwrap();
-    assert!(principal.is_whole(Role::Admin) && principal.permissions.has(Permission::SessionsMint));
-    assert!(eva.create_token(NewToken::of("eva").unwrap()).await.is_ok());
+    assert!(principal.is_unrestricted(Role::Admin) && principal.permissions.has(Permission::SessionsMint));
+    assert!(eva.create_token(NewToken::for_user("eva").unwrap()).await.is_ok());
     eva.revoke_token(&token.id).await.unwrap();
     assert_eq!(eva.people(None, 9).await, Err(OUT), "signed out");
     let (_, secret) = world.turno.open_session(user("eva"), HOUR).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
-    world.pass(HOUR.0);
+    world.advance(HOUR.0);
     assert_eq!(eva.people(None, 9).await, Err(OUT));
 }
 
@@ -140,23 +140,23 @@ async fn a_console_session_is_renewed_by_work_up_to_its_longest_duration(world: 
     let (here, there) = (turno.authenticate(&secret).await.unwrap(), other.authenticate(&secret).await.unwrap());
     let most = Span(HOUR.0 * 5 / 2);
     let alive = async |turno: &Turno| turno.tokens(None, None, 9).await;
-    world.pass(HOUR.0 / 2);
+    world.advance(HOUR.0 / 2);
     assert!(!here.renew_session(HOUR, most).await.unwrap(), "half of the time is left, so nothing is renewed");
-    world.pass(1);
+    world.advance(1);
     assert!(here.renew_session(HOUR, most).await.unwrap());
     assert!(!here.renew_session(HOUR, most).await.unwrap(), "a renewal right after another does nothing");
     // The other instance and the older handle re-read the session when the expiry they cached arrives.
-    world.pass(HOUR.0 / 2);
+    world.advance(HOUR.0 / 2);
     assert!(alive(&here).await.is_ok() && alive(&there).await.is_ok());
     assert!(other.authenticate(&secret).await.is_ok());
     assert_eq!(turno.authenticate(&idle).await.unwrap_err(), OUT, "the control: an idle session expires");
-    world.pass(HOUR.0 / 10);
+    world.advance(HOUR.0 / 10);
     assert!(there.renew_session(HOUR, most).await.unwrap());
-    world.pass(HOUR.0 * 6 / 10);
+    world.advance(HOUR.0 * 6 / 10);
     assert!(here.renew_session(HOUR, most).await.unwrap(), "the renewal is capped at the longest session");
-    world.pass(HOUR.0 * 6 / 10);
+    world.advance(HOUR.0 * 6 / 10);
     assert!(!here.renew_session(HOUR, most).await.unwrap() && alive(&here).await.is_ok());
-    world.pass(HOUR.0 * 2 / 10);
+    world.advance(HOUR.0 * 2 / 10);
     assert_eq!((alive(&here).await, other.authenticate(&secret).await.err()), (Err(OUT), Some(OUT)));
 }
 
@@ -170,7 +170,7 @@ async fn a_new_password_ends_the_other_console_sessions_on_every_instance(world:
     };
     let (here, there) = (open(turno, "ana").await, open(&other, "ana").await);
     let (_, eva) = open(&other, "eva").await;
-    let (_, secret) = turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    let (_, secret) = turno.create_token(NewToken::for_user("ana").unwrap()).await.unwrap();
     let kept = turno.authenticate(&secret).await.unwrap();
     let new = PersonChange { password: Some("new".to_owned()), spare: Some(here.0), ..PersonChange::default() };
     here.1.change_person(user("ana"), new).await.unwrap();
@@ -204,16 +204,16 @@ async fn tokens_are_listed_with_every_stored_field(mut world: World) {
     add(&world.turno, "robot", Role::Editor).await;
     let (console, secret) = world.turno.open_session(user("eva"), HOUR).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
-    world.pass(7);
+    world.advance(7);
     let new = NewToken {
         machine: true,
         scope: Some([Permission::LeasesUse].into_iter().collect()),
         resources: vec!["caja:".to_owned()],
         expires_in: Some(Span::from_secs(60)),
-        ..NewToken::of("robot").unwrap()
+        ..NewToken::for_user("robot").unwrap()
     };
     let (made, _) = eva.create_token(new).await.unwrap();
-    let (session, _) = eva.mint_session(NewToken::of("laravel-7").unwrap(), Span::from_secs(60)).await.unwrap();
+    let (session, _) = eva.mint_session(NewToken::for_user("laravel-7").unwrap(), Span::from_secs(60)).await.unwrap();
     world.reopen().await;
     let tokens = world.turno.tokens(None, None, 9).await.unwrap();
     let find = |id: &str| tokens.iter().find(|token| token.id == id).expect("listed").clone();

@@ -2,9 +2,9 @@
 
 use super::world::{World, put, settle, take, take_one};
 use turno::core::id::{ItemId, Lane, QueueId, Seq};
-use turno::core::queue::{Act, Handed, Kind, Policy, SettleOutcome};
+use turno::core::queue::{Act, DeliveryRef, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::{Got, ItemQuery, QueueHandle};
+use turno::{Delivery, ItemQuery, QueueHandle};
 
 super::cases![
     an_altered_group_delivery_is_stale_and_nothing_changes,
@@ -14,7 +14,7 @@ super::cases![
     worker_error_with_the_text_of_an_expiry_is_a_failure_in_every_store,
 ];
 
-fn acts(got: &Got) -> Vec<Act> {
+fn acts(got: &Delivery) -> Vec<Act> {
     let last = || got.items.last().map(|item| item.id.clone());
     let fail = |item| Act::Fail { error: "no".to_owned(), item, retry_in: None, give_up: true };
     vec![
@@ -30,50 +30,55 @@ fn acts(got: &Got) -> Vec<Act> {
 }
 
 /// Asserts that no action under an altered name changes anything, and that the unaltered name still works.
-async fn assert_only_the_unaltered_name_works(world: &World, queue: &QueueHandle, got: &Got, altered: &[Handed]) {
+async fn assert_only_the_unaltered_name_works(
+    world: &World,
+    queue: &QueueHandle,
+    got: &Delivery,
+    altered: &[DeliveryRef],
+) {
     let before = queue.items(ItemQuery::default()).await.unwrap();
-    for handed in altered {
-        assert_ne!(*handed, got.handed);
+    for reference in altered {
+        assert_ne!(*reference, got.reference);
         for act in acts(got) {
-            let answer = settle(queue, *handed, act.clone()).await;
-            assert_eq!((answer.outcome, answer.repeated), (SettleOutcome::Stale, false), "{act:?} of {handed:?}");
+            let answer = settle(queue, *reference, act.clone()).await;
+            assert_eq!((answer.outcome, answer.repeated), (SettleOutcome::Stale, false), "{act:?} of {reference:?}");
         }
     }
     assert_eq!(queue.items(ItemQuery::default()).await.unwrap(), before);
-    world.pass(1_000);
-    let renewed = settle(queue, got.handed, Act::Beat).await.outcome;
+    world.advance(1_000);
+    let renewed = settle(queue, got.reference, Act::Beat).await.outcome;
     assert!(matches!(renewed, SettleOutcome::Renewed { .. }), "{renewed:?}");
-    assert_eq!(settle(queue, got.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!(settle(queue, got.reference, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
     assert_eq!(queue.counts().await.unwrap().processed, got.items.len() as i64);
 }
 
 async fn an_altered_group_delivery_is_stale_and_nothing_changes(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, max_hold: None, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, max_hold: None, ..Policy::for_kind(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     put(&queue, "luis", &["a", "b", "c"]).await;
     let got = take(&queue, 2).await;
     put(&queue, "ana", &["4", "5"]).await;
-    let (genuine, other) = (got[0].handed, got[1].handed);
+    let (genuine, other) = (got[0].reference, got[1].reference);
     assert_eq!((genuine.size, other.size), (3, 3));
     let second = queue.item(ItemId::new("2").unwrap()).await.unwrap().unwrap().body.seq;
     let altered = [
-        Handed { size: 1, ..genuine },
-        Handed { size: 2, ..genuine },
-        Handed { size: 4, ..genuine },
-        Handed { size: 0, ..genuine },
-        Handed { size: u32::MAX, ..genuine },
-        Handed { seq: second, ..genuine },
-        Handed { seq: second, size: 2, ..genuine },
-        Handed { seq: second, size: 1, ..genuine },
-        Handed { seq: Seq(genuine.seq.0 - 1), size: 4, ..genuine },
-        Handed { seq: other.seq, ..genuine },
-        Handed { seq: other.seq, lane: other.lane, ..genuine },
-        Handed { lane: other.lane, ..genuine },
-        Handed { lane: None, ..genuine },
-        Handed { lane: None, size: 1, ..genuine },
-        Handed { lane: Some(Lane(0)), ..genuine },
-        Handed { fence: other.fence, ..genuine },
-        Handed { queue: QueueId(genuine.queue.0 + 1), ..genuine },
+        DeliveryRef { size: 1, ..genuine },
+        DeliveryRef { size: 2, ..genuine },
+        DeliveryRef { size: 4, ..genuine },
+        DeliveryRef { size: 0, ..genuine },
+        DeliveryRef { size: u32::MAX, ..genuine },
+        DeliveryRef { seq: second, ..genuine },
+        DeliveryRef { seq: second, size: 2, ..genuine },
+        DeliveryRef { seq: second, size: 1, ..genuine },
+        DeliveryRef { seq: Seq(genuine.seq.0 - 1), size: 4, ..genuine },
+        DeliveryRef { seq: other.seq, ..genuine },
+        DeliveryRef { seq: other.seq, lane: other.lane, ..genuine },
+        DeliveryRef { lane: other.lane, ..genuine },
+        DeliveryRef { lane: None, ..genuine },
+        DeliveryRef { lane: None, size: 1, ..genuine },
+        DeliveryRef { lane: Some(Lane(0)), ..genuine },
+        DeliveryRef { fence: other.fence, ..genuine },
+        DeliveryRef { queue: QueueId(genuine.queue.0 + 1), ..genuine },
     ];
     assert_only_the_unaltered_name_works(&world, &queue, &got[0], &altered).await;
 }
@@ -81,70 +86,70 @@ async fn an_altered_group_delivery_is_stale_and_nothing_changes(world: World) {
 async fn an_altered_single_delivery_is_stale_and_nothing_changes(world: World) {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let name = format!("{kind:?}");
-        let policy = Policy { window: Span::ZERO, max_hold: None, ..Policy::of(kind) };
+        let policy = Policy { window: Span::ZERO, max_hold: None, ..Policy::for_kind(kind) };
         let queue = world.turno.put_queue(&*name, policy).await.unwrap();
         put(&queue, "ana", &["1"]).await;
         put(&queue, "luis", &["2"]).await;
         let got = take(&queue, 2).await;
-        let (genuine, other) = (got[0].handed, got[1].handed);
+        let (genuine, other) = (got[0].reference, got[1].reference);
         let strange = if genuine.lane.is_some() { None } else { Some(Lane(77)) };
         let altered = [
-            Handed { size: 0, ..genuine },
-            Handed { size: 2, ..genuine },
-            Handed { seq: other.seq, ..genuine },
-            Handed { lane: strange, ..genuine },
-            Handed { lane: Some(Lane(0)), ..genuine },
-            Handed { fence: other.fence, ..genuine },
-            Handed { queue: QueueId(genuine.queue.0 + 1), ..genuine },
+            DeliveryRef { size: 0, ..genuine },
+            DeliveryRef { size: 2, ..genuine },
+            DeliveryRef { seq: other.seq, ..genuine },
+            DeliveryRef { lane: strange, ..genuine },
+            DeliveryRef { lane: Some(Lane(0)), ..genuine },
+            DeliveryRef { fence: other.fence, ..genuine },
+            DeliveryRef { queue: QueueId(genuine.queue.0 + 1), ..genuine },
         ];
         assert_only_the_unaltered_name_works(&world, &queue, &got[0], &altered).await;
     }
 }
 
 async fn the_rest_of_a_split_group_is_a_delivery_of_its_own_size(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     let got = take_one(&queue).await;
     let through = Some(got.items[0].id.clone());
-    assert_eq!(settle(&queue, got.handed, Act::Ack { through }).await.outcome, SettleOutcome::Acked);
+    assert_eq!(settle(&queue, got.reference, Act::Ack { through }).await.outcome, SettleOutcome::Acked);
     let rest = take_one(&queue).await;
-    assert_eq!((rest.handed.size, rest.items.len()), (2, 2));
-    let old_size = Handed { size: 3, ..rest.handed };
+    assert_eq!((rest.reference.size, rest.items.len()), (2, 2));
+    let old_size = DeliveryRef { size: 3, ..rest.reference };
     assert_eq!(settle(&queue, old_size, Act::Ack { through: None }).await.outcome, SettleOutcome::Stale);
-    assert_eq!(settle(&queue, rest.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!(settle(&queue, rest.reference, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
     assert_eq!(queue.counts().await.unwrap().processed, 3);
 }
 
 async fn an_expired_group_is_taken_back_completely(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
     let first = take_one(&queue).await;
-    world.pass(15_000);
+    world.advance(15_000);
     let second = take_one(&queue).await;
-    assert_eq!((second.handed.size, second.attempt), (3, 2));
-    assert_eq!(settle(&queue, first.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Stale);
-    assert_eq!(settle(&queue, second.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!((second.reference.size, second.attempt), (3, 2));
+    assert_eq!(settle(&queue, first.reference, Act::Ack { through: None }).await.outcome, SettleOutcome::Stale);
+    assert_eq!(settle(&queue, second.reference, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
 }
 
 async fn worker_error_with_the_text_of_an_expiry_is_a_failure_in_every_store(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "ana", &["1"]).await;
     let errors = async || queue.item(ItemId::new("1").unwrap()).await.unwrap().unwrap().errors;
     let got = take_one(&queue).await;
     let error = "not settled in time".to_owned();
     let fail = Act::Fail { error, item: None, retry_in: Some(Span(500)), give_up: false };
-    let first = settle(&queue, got.handed, fail.clone()).await;
+    let first = settle(&queue, got.reference, fail.clone()).await;
     assert!(matches!(first.outcome, SettleOutcome::Retrying { .. }), "{first:?}");
-    let again = settle(&queue, got.handed, fail).await;
+    let again = settle(&queue, got.reference, fail).await;
     assert_eq!((again.outcome, again.repeated), (first.outcome, true));
     assert!(!errors().await[0].is_expiry());
     // The control: a delivery that expired has the same text and is an expiry.
-    world.pass(500);
+    world.advance(500);
     let lost = take_one(&queue).await;
-    world.pass(60_000);
+    world.advance(60_000);
     take_one(&queue).await;
     let kept = errors().await;
     assert_eq!((kept[1].error.as_str(), kept[1].is_expiry()), ("not settled in time", true));
-    let late = settle(&queue, lost.handed, Act::Return { error: None }).await;
+    let late = settle(&queue, lost.reference, Act::Return { error: None }).await;
     assert_eq!((late.outcome, late.repeated), (SettleOutcome::Stale, false));
 }

@@ -8,7 +8,7 @@ use turno::core::id::{ItemId, Lane};
 use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
 use turno::store::{AuditQuery, Push, PushChange};
-use turno::{Got, Hands, QueueHandle};
+use turno::{Delivery, QueueHandle, WorkerLimit};
 
 super::cases![
     a_destination_state_is_shared_by_instances_and_survives_a_restart,
@@ -33,7 +33,7 @@ async fn fail(queue: &QueueHandle, key: i64, handed_at: Time) -> (bool, Destinat
 }
 
 async fn a_destination_state_is_shared_by_instances_and_survives_a_restart(mut world: World) {
-    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     let name = queue.row().await.unwrap().name.clone();
     let other = world.instance().await.queue(name.clone()).await.unwrap();
     assert_eq!(other.destination().await.unwrap(), None);
@@ -73,7 +73,7 @@ async fn a_destination_state_is_shared_by_instances_and_survives_a_restart(mut w
 }
 
 async fn concurrent_failures_of_a_destination_are_all_counted(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let other = world.instance().await.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
     let notes = (0..20).map(|n| {
         let queue = if n % 2 == 0 { queue.clone() } else { other.clone() };
@@ -96,7 +96,7 @@ async fn concurrent_failures_of_a_destination_are_all_counted(world: World) {
 }
 
 async fn only_one_of_two_instances_probes_a_destination(world: World) {
-    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     let other = world.instance().await.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
     for key in [1, 2, 3] {
         fail(&queue, key, super::START).await;
@@ -114,16 +114,17 @@ async fn only_one_of_two_instances_probes_a_destination(world: World) {
     assert_eq!(both().await, 0, "the next probe is due later");
 }
 
-async fn exhaust(queue: &QueueHandle) -> Got {
+async fn exhaust(queue: &QueueHandle) -> Delivery {
     let got = take(queue, 1).await.remove(0);
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    assert_eq!(settle(queue, got.handed, act).await.outcome, SettleOutcome::Exhausted);
+    assert_eq!(settle(queue, got.reference, act).await.outcome, SettleOutcome::Exhausted);
     got
 }
 
 async fn a_revival_covers_only_items_exhausted_during_the_outage(world: World) {
     for kind in [Kind::Sync, Kind::Inbox] {
-        let queue = world.turno.put_queue(if kind == Kind::Sync { "sync" } else { "inbox" }, Policy::of(kind)).await;
+        let queue =
+            world.turno.put_queue(if kind == Kind::Sync { "sync" } else { "inbox" }, Policy::for_kind(kind)).await;
         let queue = queue.unwrap();
         put(&queue, "a", &["before"]).await;
         exhaust(&queue).await;
@@ -138,7 +139,7 @@ async fn a_revival_covers_only_items_exhausted_during_the_outage(world: World) {
         put(&queue, "e", &["after"]).await;
         let waits = take(&queue, 1).await.remove(0);
         exhaust(&queue).await;
-        settle(&queue, waits.handed, Act::Return { error: None }).await;
+        settle(&queue, waits.reference, Act::Return { error: None }).await;
         let until = since + Span(1);
         assert_eq!(queue.revive(since, until, 1).await.unwrap(), 1, "revives at most `limit` items, the oldest first");
         assert_eq!(queue.revive(since, until, 100).await.unwrap(), 1);
@@ -164,7 +165,7 @@ async fn a_revival_covers_only_items_exhausted_during_the_outage(world: World) {
 }
 
 async fn a_stuck_key_is_shared_by_instances_and_survives_a_restart(mut world: World) {
-    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     let name = queue.row().await.unwrap().name.clone();
     let began = super::START;
     let ran_out = Failure { round_began: Some(began), ..failure(7, began) };
@@ -179,7 +180,7 @@ async fn a_stuck_key_is_shared_by_instances_and_survives_a_restart(mut world: Wo
 }
 
 async fn an_exhausted_key_is_handed_out_as_a_probe_and_stays_exhausted_if_it_fails(world: World) {
-    let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) }).await;
+    let queue = world.queue(Policy { max_attempts: 1, ..Policy::for_kind(Kind::Sync) }).await;
     put(&queue, "a", &["x"]).await;
     let since = exhaust(&queue).await.now;
     assert_eq!(
@@ -194,8 +195,8 @@ async fn an_exhausted_key_is_handed_out_as_a_probe_and_stays_exhausted_if_it_fai
     assert!(queue.handed_out_before(got.now).await.unwrap());
     assert!(!queue.handed_out_before(Time(got.now.0 - 1)).await.unwrap(), "the probe was handed out later");
     let park = Act::Park { error: Some("HTTP 503".to_owned()) };
-    assert_eq!(settle(&queue, got.handed, park.clone()).await.outcome, SettleOutcome::Returned);
-    let again = settle(&queue, got.handed, park).await;
+    assert_eq!(settle(&queue, got.reference, park.clone()).await.outcome, SettleOutcome::Returned);
+    let again = settle(&queue, got.reference, park).await;
     assert_eq!((again.outcome, again.repeated), (SettleOutcome::Returned, true));
     let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
     assert_eq!((record.state(record.now), record.attempts()), (ItemState::Exhausted, 1));
@@ -204,7 +205,7 @@ async fn an_exhausted_key_is_handed_out_as_a_probe_and_stays_exhausted_if_it_fai
 }
 
 async fn exhausted_keys_alternate_as_probes_and_a_success_is_audited_once(world: World) {
-    let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) }).await;
+    let queue = world.queue(Policy { max_attempts: 1, ..Policy::for_kind(Kind::Sync) }).await;
     put(&queue, "a", &["x"]).await;
     let since = exhaust(&queue).await.now;
     world.time.advance(Span(1));
@@ -215,12 +216,12 @@ async fn exhausted_keys_alternate_as_probes_and_a_success_is_audited_once(world:
         world.time.advance(Span(1));
         let got = queue.probe_exhausted("pusher", since).await.unwrap().unwrap();
         turns.push(got.items[0].id.to_string());
-        settle(&queue, got.handed, Act::Park { error: None }).await;
+        settle(&queue, got.reference, Act::Park { error: None }).await;
     }
     assert_eq!(turns, ["x", "y", "x"], "a key that always fails does not block the other keys");
     let got = queue.probe_exhausted("pusher", since).await.unwrap().unwrap();
     queue.probe_succeeded(got.items[0].id.clone()).await.unwrap();
-    assert_eq!(settle(&queue, got.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!(settle(&queue, got.reference, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
     let action = Some("sync_revived".to_owned());
     let query = AuditQuery { after: Some(0), action, limit: 100, ..AuditQuery::default() };
     let entries = world.turno.audit(query).await.unwrap();
@@ -231,8 +232,8 @@ async fn exhausted_keys_alternate_as_probes_and_a_success_is_audited_once(world:
 
 async fn a_push_is_stored_beside_the_policy_and_its_change_is_audited(world: World) {
     let name = || "mails".try_into().unwrap();
-    let push = |to: &str| PushChange::Set(Push { text: format!("{{\"to\":\"{to}\"}}").into(), shown: to.into() });
-    let policy = || Policy::of(Kind::Inbox);
+    let push = |to: &str| PushChange::Set(Push { text: format!("{{\"to\":\"{to}\"}}").into(), display: to.into() });
+    let policy = || Policy::for_kind(Kind::Inbox);
     world.turno.put_queue_pushed(name(), policy(), push("one")).await.unwrap();
     let there = world.instance().await;
     let seen = async || {
@@ -260,21 +261,21 @@ async fn a_push_is_stored_beside_the_policy_and_its_change_is_audited(world: Wor
 }
 
 async fn a_worker_without_free_slots_claims_nothing(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "ana", &["x", "y", "z"]).await;
     let (sent, mut taken) = tokio::sync::mpsc::unbounded_channel();
-    let (hands, allowed) = watch::channel(Hands::UpTo(0));
-    let worker = queue.delivery_worker(move |got: Got| {
-        let _ = sent.send(got.handed);
+    let (hands, allowed) = watch::channel(WorkerLimit::UpTo(0));
+    let worker = queue.delivery_worker(move |got: Delivery| {
+        let _ = sent.send(got.reference);
         std::future::pending()
     });
-    let running = worker.hands(allowed).grace(Span::ZERO).start().unwrap();
+    let running = worker.limit(allowed).grace(Span::ZERO).start().unwrap();
     // The worker has claimed nothing, so another claim gets the item.
     assert_eq!(take(&queue, 1).await.len(), 1);
-    hands.send(Hands::UpTo(1)).unwrap();
+    hands.send(WorkerLimit::UpTo(1)).unwrap();
     taken.recv().await.unwrap();
     assert_eq!(queue.counts().await.unwrap().in_process, 2, "one free slot, one delivery");
-    hands.send(Hands::UpTo(2)).unwrap();
+    hands.send(WorkerLimit::UpTo(2)).unwrap();
     taken.recv().await.unwrap();
     running.stop().await;
     assert_eq!(queue.counts().await.unwrap().pending, 2, "both deliveries are returned");

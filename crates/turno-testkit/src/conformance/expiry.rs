@@ -80,8 +80,8 @@ async fn an_expired_lease_is_announced_without_a_request(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     let fence = world.claim("ana").await.unwrap();
-    world.pass(29_999);
-    world.pass(1);
+    world.advance(29_999);
+    world.advance(1);
     let event = next(&mut listener, &["lease.lost"]).await;
     assert_eq!((event.fence, event.detail.as_deref()), (Some(fence), Some("expired")));
     assert_eq!(event.by.as_ref().map(ToString::to_string), Some("ana".to_owned()));
@@ -95,24 +95,24 @@ async fn an_expiry_is_followed_by_an_offer_that_passes_on_when_it_lapses(world: 
     let mut listener = listen(&announcer).await;
     let name = resource().to_string();
     world.claim("ana").await.unwrap();
-    world.pass(20_000);
+    world.advance(20_000);
     for who in ["luis", "eva"] {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
-    world.pass(10_000);
+    world.advance(10_000);
     assert_eq!(news(&mut listener).await, lost(&name, "ana"));
     assert_eq!(news(&mut listener).await, offered(&name, "luis"));
     // Both tickets are kept alive. Luis does not claim, so his offer lapses 30 s after it was made.
-    world.pass(15_000);
+    world.advance(15_000);
     for who in ["luis", "eva"] {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
-    world.pass(15_000);
+    world.advance(15_000);
     assert_eq!(news(&mut listener).await, offered(&name, "eva"));
     // Eva's ticket dies before her offer does. The line is empty then, so there is nothing to announce.
-    world.pass(15_000);
+    world.advance(15_000);
     on(&world.turno, "other", "ana", CLAIM).await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     assert_eq!(news(&mut listener).await, lost("other", "ana"));
     world.claim("ana").await.unwrap();
 }
@@ -124,13 +124,13 @@ async fn an_expiry_is_announced_once_over_two_instances(world: World) {
     for n in 0..LEASES {
         on(&world.turno, &format!("r{n}"), "ana", CLAIM).await.unwrap();
     }
-    world.pass(30_000);
+    world.advance(30_000);
     for _ in 0..LEASES {
         next(&mut listener, &["lease.lost"]).await;
     }
     // Both instances run the expiry scan once more before the last lease is announced.
     on(&world.turno, "last", "ana", CLAIM).await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     assert_eq!(&*next(&mut listener, &["lease.lost"]).await.resource, "last");
     let losses = losses(&world.turno).await;
     assert_eq!(losses.len(), LEASES + 1);
@@ -142,16 +142,16 @@ async fn an_extended_lease_is_not_announced_at_its_first_expiry(world: World) {
     let mut listener = listen(&announcer).await;
     let fence = world.claim("ana").await.unwrap();
     on(&world.turno, "other", "luis", CLAIM).await.unwrap();
-    world.pass(20_000);
+    world.advance(20_000);
     world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer.unwrap();
-    world.pass(10_000);
+    world.advance(10_000);
     assert_eq!(news(&mut listener).await, lost("other", "luis"));
     on(&world.turno, "another", "luis", CLAIM).await.unwrap();
     assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some_and(|grant| grant.fence == fence));
-    world.pass(19_999);
-    world.pass(1);
+    world.advance(19_999);
+    world.advance(1);
     assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"), "at the expiry that the heartbeat set");
-    world.pass(10_000);
+    world.advance(10_000);
     assert_eq!(news(&mut listener).await, lost("another", "luis"));
 }
 
@@ -161,13 +161,13 @@ async fn a_released_lease_is_not_announced_at_its_expiry(world: World) {
     let fence = world.claim("ana").await.unwrap();
     world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
     on(&world.turno, "other", "luis", CLAIM).await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     assert_eq!(news(&mut listener).await.0, "lease.released");
     assert_eq!(news(&mut listener).await, lost("other", "luis"));
     assert_eq!(losses(&world.turno).await.len(), 1);
     // The leftover `look_at` of the first claim does not hide the end of the next ownership.
     world.claim("eva").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     assert_eq!(news(&mut listener).await, lost(resource().as_str(), "eva"));
 }
 
@@ -177,7 +177,7 @@ async fn the_lease_of_a_dead_instance_is_announced_by_another(world: World) {
     drop(dies);
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
-    world.pass(30_000);
+    world.advance(30_000);
     assert_eq!(next(&mut listener, &["lease.lost"]).await.fence, Some(fence));
 }
 
@@ -186,13 +186,13 @@ async fn a_backward_clock_step_delays_and_repeats_no_announcement(world: World) 
     let mut listener = listen(&announcer).await;
     world.claim("ana").await.unwrap();
     world.time.step(Span(-86_400_000));
-    world.pass(29_999);
+    world.advance(29_999);
     assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some(), "no lease ends early");
-    world.pass(1);
+    world.advance(1);
     assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"));
     world.time.step(Span(-86_400_000));
     on(&world.turno, "other", "luis", CLAIM).await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     assert_eq!(news(&mut listener).await, lost("other", "luis"), "the first expiry is not announced again");
     assert!(losses(&world.turno).await.iter().all(|(_, times)| *times == 1));
 }
@@ -203,7 +203,7 @@ async fn the_end_of_a_lease_after_leave_is_announced_as_a_release(world: World) 
     let fence = world.claim("ana").await.unwrap();
     world.lease("luis", Action::JoinLine).await.answer.unwrap();
     world.lease("ana", Action::Leave { fence, claim: None, grace: Span::from_secs(5) }).await.answer.unwrap();
-    world.pass(5_000);
+    world.advance(5_000);
     let name = resource().to_string();
     assert_eq!(news(&mut listener).await, ("lease.released".to_owned(), name.clone(), "ana".to_owned(), None));
     assert_eq!(news(&mut listener).await, offered(&name, "luis"), "the lease ends before its ttl");
@@ -215,9 +215,9 @@ async fn the_lock_of_a_task_is_announced_when_it_expires(world: World) {
     let id = task(&world).await;
     on(&world.turno, id.resource().as_str(), "ana", CLAIM).await.unwrap();
     on(&world.turno, id.resource().as_str(), "luis", Action::JoinLine).await.unwrap();
-    world.pass(20_000);
+    world.advance(20_000);
     on(&world.turno, id.resource().as_str(), "luis", Action::JoinLine).await.unwrap();
-    world.pass(10_000);
+    world.advance(10_000);
     assert_eq!(news(&mut listener).await, lost(id.resource().as_str(), "ana"));
     assert_eq!(news(&mut listener).await, offered(id.resource().as_str(), "luis"));
     let history = world.turno.task_history(id, None, 100).await.unwrap();
@@ -241,25 +241,25 @@ fn holder_and_offer(state: &State) -> (Option<&str>, Option<&str>) {
 async fn a_read_shows_offered_where_a_claim_is_refused_as_offered(world: World) {
     let state = async || world.turno.lease_state(resource()).await.unwrap().1;
     world.claim("ana").await.unwrap();
-    world.pass(20_000);
+    world.advance(20_000);
     for who in ["luis", "eva"] {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
     assert_eq!(holder_and_offer(&state().await), (Some("ana"), None));
-    world.pass(10_000);
+    world.advance(10_000);
     // No command ran since the expiry, and no announcer runs here.
     assert_eq!(holder_and_offer(&state().await), (None, Some("luis")));
     let refused = world.claim("bea").await.unwrap_err();
     assert!(matches!(&refused, Refused::OfferedTo { offer, .. } if offer.to.user.as_str() == "luis"), "{refused:?}");
-    world.pass(15_000);
+    world.advance(15_000);
     for who in ["luis", "eva"] {
         world.lease(who, Action::JoinLine).await.answer.unwrap();
     }
-    world.pass(15_000);
+    world.advance(15_000);
     assert_eq!(holder_and_offer(&state().await), (None, Some("eva")), "a lapsed offer passes to the next ticket");
     let refused = world.claim("bea").await.unwrap_err();
     assert!(matches!(&refused, Refused::OfferedTo { offer, .. } if offer.to.user.as_str() == "eva"), "{refused:?}");
-    world.pass(15_000);
+    world.advance(15_000);
     assert_eq!(holder_and_offer(&state().await), (None, None), "a dead ticket gets no offer");
     world.claim("bea").await.unwrap();
 }
@@ -268,9 +268,9 @@ async fn a_task_shows_offered_where_a_claim_is_refused_as_offered(world: World) 
     let id = task(&world).await;
     let name = id.resource();
     on(&world.turno, name.as_str(), "ana", CLAIM).await.unwrap();
-    world.pass(10_000);
+    world.advance(10_000);
     on(&world.turno, name.as_str(), "luis", Action::JoinLine).await.unwrap();
-    world.pass(20_000);
+    world.advance(20_000);
     let (_, found) = world.turno.task_get(id).await.unwrap();
     assert_eq!(holder_and_offer(&found.unwrap().1), (None, Some("luis")));
     let page = world.turno.tasks(TaskQuery { limit: 10, ..TaskQuery::default() }).await.unwrap();

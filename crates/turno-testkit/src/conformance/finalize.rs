@@ -33,7 +33,7 @@ async fn a_finalize_cut_off_by_a_crash_leaves_the_task_partially_completed(mut w
     let failed = apply(&world.turno, id, "ana", fence, 1).await;
     assert!(matches!(failed, LineStep::Settled(LineOutcome::Failed(_))), "{failed:?}");
     assert_eq!(in_status(&world.turno, Status::Processing).await, [id], "no line is applied yet");
-    world.pass(1_000);
+    world.advance(1_000);
     let before = get(&world.turno, id).await.updated_at;
     assert_eq!(apply(&world.turno, id, "ana", fence, 2).await, LineStep::Settled(LineOutcome::Applied));
     world.reopen().await;

@@ -23,7 +23,7 @@ const AGAIN: Accepted = Accepted::Duplicate { differs: false };
 const MIXED_UP: Accepted = Accepted::Duplicate { differs: true };
 
 fn kept_a_day(kind: Kind) -> Policy {
-    Policy { retention: Span(DAY), ..Policy::of(kind) }
+    Policy { retention: Span(DAY), ..Policy::for_kind(kind) }
 }
 
 async fn enqueue(queue: &QueueHandle, key: &str, id: &str, payload: &str) -> Accepted {
@@ -94,9 +94,9 @@ async fn an_id_is_accepted_again_after_its_retention_without_a_purge(world: Worl
     let first = take_one(&queue).await;
     fail(&queue, &first).await;
     ack(&queue, &take_one(&queue).await).await;
-    world.pass(DAY);
+    world.advance(DAY);
     assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN], "the retention lasts to the last millisecond");
-    world.pass(1);
+    world.advance(1);
     assert_eq!(put(&queue, "any", &["x", "y", "x"]).await, [Accepted::Queued, Accepted::Queued, AGAIN]);
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 2, ..Counts::default() });
     assert_eq!(purged(&world).await, 1, "the replaced item counts as purged");
@@ -114,13 +114,13 @@ async fn an_id_is_accepted_again_after_its_retention_without_a_purge(world: Worl
 async fn an_absorbed_id_is_accepted_again_after_its_retention(world: World) {
     let queue = world.queue(kept_a_day(Kind::Sync)).await;
     put(&queue, "k", &["a", "b"]).await;
-    world.pass(DAY);
+    world.advance(DAY);
     assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
-    world.pass(1);
+    world.advance(1);
     assert_eq!(put(&queue, "k", &["b", "b"]).await, [into("a"), AGAIN], "the retention starts again");
-    world.pass(DAY);
+    world.advance(DAY);
     assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
-    world.pass(1);
+    world.advance(1);
     ack(&queue, &take_one(&queue).await).await;
     assert_eq!(put(&queue, "k", &["b"]).await, [Accepted::Queued], "b is accepted as a new item");
     assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
@@ -131,7 +131,7 @@ async fn one_of_many_concurrent_uses_of_an_outlived_id_is_accepted(world: World)
     let queue = world.queue(kept_a_day(Kind::Inbox)).await;
     put(&queue, "any", &["x"]).await;
     ack(&queue, &take_one(&queue).await).await;
-    world.pass(DAY + 1);
+    world.advance(DAY + 1);
     let instances = [queue.clone(), world.instance().await.queue(queue_name()).await.unwrap()];
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..12 {
@@ -145,7 +145,7 @@ async fn one_of_many_concurrent_uses_of_an_outlived_id_is_accepted(world: World)
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() });
     assert_eq!(purged(&world).await, 1);
     // The control: within the retention no enqueue is accepted.
-    world.pass(1);
+    world.advance(1);
     ack(&queue, &take_one(&queue).await).await;
     assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN]);
 }
@@ -154,7 +154,7 @@ async fn an_exhausted_item_keeps_its_id_until_it_is_retried_or_cancelled(world: 
     let queue = world.queue(Policy { max_attempts: 1, ..kept_a_day(Kind::Inbox) }).await;
     put(&queue, "any", &["x"]).await;
     fail(&queue, &take_one(&queue).await).await;
-    world.pass(5 * DAY);
+    world.advance(5 * DAY);
     assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN]);
     assert_eq!(queue.counts().await.unwrap(), Counts { exhausted: 1, ..Counts::default() });
 }
@@ -162,22 +162,22 @@ async fn an_exhausted_item_keeps_its_id_until_it_is_retried_or_cancelled(world: 
 async fn absorbed_ids_are_purged_after_the_retention_and_not_before(world: World) {
     let queue = world.queue(kept_a_day(Kind::Sync)).await;
     put(&queue, "k", &["a", "b"]).await;
-    world.pass(DAY / 2);
+    world.advance(DAY / 2);
     put(&queue, "k", &["c"]).await;
-    world.pass(DAY / 2);
+    world.advance(DAY / 2);
     assert_eq!(world.turno.purge().await.unwrap().absorbed, 0, "nothing is purged within the retention");
-    world.pass(1);
+    world.advance(1);
     assert_eq!(world.turno.purge().await.unwrap().absorbed, 1, "only b is past the retention");
     assert_eq!(put(&queue, "k", &["c", "a"]).await, [AGAIN, AGAIN], "a is unfinished and c is within the retention");
     assert_eq!(put(&queue, "k", &["b"]).await, [into("a")]);
 }
 
 async fn the_absorber_of_a_change_is_found_after_it_finished(world: World) {
-    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     put(&queue, "k", &["a", "b"]).await;
-    world.pass(10);
+    world.advance(10);
     ack(&queue, &take_one(&queue).await).await;
-    world.pass(10);
+    world.advance(10);
     put(&queue, "k", &["c", "d"]).await;
     put(&queue, "other", &["e"]).await;
     for (id, by) in [("a", None), ("b", Some("a")), ("c", None), ("d", Some("c")), ("e", None), ("never", None)] {

@@ -29,7 +29,7 @@ super::cases![
 ];
 
 fn inbox() -> Policy {
-    Policy::of(Kind::Inbox)
+    Policy::for_kind(Kind::Inbox)
 }
 
 async fn concurrent_claims_return_disjoint_work(world: World) {
@@ -43,7 +43,7 @@ async fn concurrent_claims_return_disjoint_work(world: World) {
     }
     let got: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
     let distinct: HashSet<_> = got.iter().map(|got| got.items[0].id.clone()).collect();
-    let fences: HashSet<_> = got.iter().map(|got| got.handed.fence).collect();
+    let fences: HashSet<_> = got.iter().map(|got| got.reference.fence).collect();
     assert_eq!((got.len(), distinct.len(), fences.len()), (300, 300, 300));
 }
 
@@ -56,9 +56,9 @@ async fn exactly_one_of_many_claims_of_one_record_wins(world: World) {
         calls.spawn(async move { queue.claim_item(&format!("w{n}"), ItemId::new("x").unwrap()).await.unwrap() });
     }
     let (won, lost): (Vec<_>, Vec<_>) =
-        calls.join_all().await.into_iter().partition(|claimed| matches!(claimed, ClaimedItem::Got(_)));
+        calls.join_all().await.into_iter().partition(|claimed| matches!(claimed, ClaimedItem::Delivered(_)));
     assert!(lost.iter().all(|claimed| *claimed == ClaimedItem::AlreadyClaimed), "{lost:?}");
-    let won: Vec<_> = won.into_iter().filter_map(ClaimedItem::got).collect();
+    let won: Vec<_> = won.into_iter().filter_map(ClaimedItem::delivery).collect();
     assert_eq!((won.len(), lost.len()), (1, 9));
     assert_eq!(ids(&won[0]), ["x"]);
     ack(&queue, &won[0]).await;
@@ -71,12 +71,12 @@ async fn a_failure_puts_the_record_back_with_its_error(world: World) {
     put(&queue, "any", &["x"]).await;
     let got = take_one(&queue).await;
     let act = Act::Fail { error: "HTTP 503".to_owned(), item: None, retry_in: None, give_up: false };
-    let SettleOutcome::Retrying { retry_at } = settle(&queue, got.handed, act).await.outcome else {
+    let SettleOutcome::Retrying { retry_at } = settle(&queue, got.reference, act).await.outcome else {
         panic!("an attempt is left, so the item is retried")
     };
     assert!(take(&queue, 1).await.is_empty(), "the item is not due before its back-off ends");
     assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() });
-    world.pass((retry_at - super::world::START).0);
+    world.advance((retry_at - super::world::START).0);
     let again = take_one(&queue).await;
     assert_eq!(again.attempt, 2);
     let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
@@ -111,20 +111,20 @@ async fn a_returned_delivery_counts_no_attempt(world: World) {
     for _ in 0..3 {
         let got = take_one(&queue).await;
         assert_eq!(got.attempt, 1);
-        assert_eq!(settle(&queue, got.handed, Act::Return { error: None }).await.outcome, SettleOutcome::Returned);
+        assert_eq!(settle(&queue, got.reference, Act::Return { error: None }).await.outcome, SettleOutcome::Returned);
     }
 }
 
 /// A returned item keeps its failed state, as if the returned delivery had never existed.
 async fn a_failed_item_that_is_returned_stays_in_error(world: World) {
     for kind in [Kind::Inbox, Kind::Lane, Kind::Sync] {
-        let policy = Policy { window: Span::ZERO, ..Policy::of(kind) };
+        let policy = Policy { window: Span::ZERO, ..Policy::for_kind(kind) };
         let queue = world.turno.put_queue(&*format!("{kind:?}"), policy).await.unwrap();
         put(&queue, "ana", &["x"]).await;
-        settle(&queue, take_one(&queue).await.handed, Act::Return { error: None }).await;
+        settle(&queue, take_one(&queue).await.reference, Act::Return { error: None }).await;
         assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "the item never failed");
         fail(&queue, &take_one(&queue).await).await;
-        settle(&queue, take_one(&queue).await.handed, Act::Return { error: None }).await;
+        settle(&queue, take_one(&queue).await.reference, Act::Return { error: None }).await;
         assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() }, "{kind:?}");
         for state in ItemState::ALL {
             for key in [None, Key::new("ana").ok()] {
@@ -144,12 +144,12 @@ async fn an_item_that_could_not_be_tried_waits_with_its_error_and_spends_no_atte
         let got = take_one(&queue).await;
         assert_eq!(got.attempt, 1);
         let act = Act::Defer { error, retry_in: Span(500) };
-        let outcome = settle(&queue, got.handed, act).await.outcome;
+        let outcome = settle(&queue, got.reference, act).await.outcome;
         assert_eq!(outcome, SettleOutcome::Retrying { retry_at: got.now + Span(500) });
         assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() });
-        world.pass(499);
+        world.advance(499);
         assert!(take(&queue, 1).await.is_empty(), "the item is not due yet");
-        world.pass(1);
+        world.advance(1);
     }
     let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
     let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
@@ -168,10 +168,10 @@ async fn a_failed_item_that_could_not_be_tried_shows_the_last_cause_and_no_new_a
             0 => Act::Defer { error: Some(error.clone()), retry_in },
             _ => Act::Fail { error: error.clone(), item: None, retry_in: Some(retry_in), give_up: false },
         };
-        settle(&queue, got.handed, act).await;
+        settle(&queue, got.reference, act).await;
         let expected = WhyReason::RetryLater { until: got.now + retry_in, attempt, error: Some(error) };
         assert_eq!(queue.why_item(item()).await.unwrap().unwrap().reason, expected);
-        world.pass(500);
+        world.advance(500);
     }
     let record = queue.item(item()).await.unwrap().unwrap();
     assert_eq!(record.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 0, 2, 0]);
@@ -188,7 +188,7 @@ async fn attempts_never_exceed_the_maximum_and_exhausted_happens_once(world: Wor
         };
         attempts.push(got.attempt);
         if got.attempt == 2 {
-            world.pass(60_000); // the worker dies
+            world.advance(60_000); // the worker dies
         } else {
             fail(&queue, &got).await;
         }
@@ -229,7 +229,7 @@ async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
         }
         claim.abort();
         for got in claim.await.into_iter().flatten() {
-            settle(&queue, got.handed, Act::Return { error: None }).await;
+            settle(&queue, got.reference, Act::Return { error: None }).await;
         }
     }
     let waiting = queue.claim("here", 1, Span(60_000));
@@ -243,9 +243,9 @@ async fn delayed_items_wait(world: World) {
     let later = Draft { delay: Span(5_000), ..draft("any", "later") };
     queue.enqueue(vec![later, draft("any", "now")]).await.unwrap();
     assert_eq!(ids(&take_one(&queue).await), ["now"]);
-    world.pass(4_999);
+    world.advance(4_999);
     assert!(take(&queue, 1).await.is_empty());
-    world.pass(1);
+    world.advance(1);
     assert_eq!(ids(&take_one(&queue).await), ["later"]);
 }
 
@@ -254,15 +254,15 @@ async fn a_heartbeat_keeps_a_delivery_alive(world: World) {
     put(&queue, "any", &["x"]).await;
     let got = take_one(&queue).await;
     for _ in 0..5 {
-        world.pass(50_000);
-        assert!(matches!(settle(&queue, got.handed, Act::Beat).await.outcome, SettleOutcome::Renewed { .. }));
+        world.advance(50_000);
+        assert!(matches!(settle(&queue, got.reference, Act::Beat).await.outcome, SettleOutcome::Renewed { .. }));
         assert!(take(&queue, 1).await.is_empty());
     }
     assert_eq!(ack(&queue, &got).await, SettleOutcome::Acked);
 }
 
 async fn unacceptable_items_are_refused_and_nothing_is_stored(world: World) {
-    let queue = world.queue(Policy::of(Kind::Lane)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Lane)).await;
     let keyless = Draft { key: None, ..draft("any", "1") };
     let nul = Draft { payload: "\"\0\"".into(), ..draft("any", "2") };
     let negative = Draft { delay: Span(-1), ..draft("any", "3") };

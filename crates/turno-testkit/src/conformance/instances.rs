@@ -24,7 +24,7 @@ super::cases![
 ];
 
 fn strict() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }
 }
 
 async fn both(world: &World, policy: Policy) -> [QueueHandle; 2] {
@@ -66,7 +66,7 @@ async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
                     }
                     tokio::task::yield_now().await;
                     seen.lock().unwrap().get_mut(key).unwrap().0 = false;
-                    let settled = queue.ack([got.handed]).await.unwrap();
+                    let settled = queue.ack([got.reference]).await.unwrap();
                     assert_eq!(settled[0].outcome, SettleOutcome::Acked);
                     done.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 }
@@ -78,7 +78,7 @@ async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
 }
 
 async fn an_inbox_is_processed_once_over_two_instances(world: World) {
-    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let queues = both(&world, Policy::for_kind(Kind::Inbox)).await;
     let drafts: Vec<Draft> = (0..400).map(|n| draft("any", &n.to_string())).collect();
     queues[0].enqueue(drafts).await.unwrap();
     let mut tasks = tokio::task::JoinSet::new();
@@ -91,7 +91,7 @@ async fn an_inbox_is_processed_once_over_two_instances(world: World) {
                 if got.is_empty() {
                     break ids;
                 }
-                let settled = queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
+                let settled = queue.ack(got.iter().map(|got| got.reference)).await.unwrap();
                 assert!(settled.iter().all(|settled| settled.outcome == SettleOutcome::Acked));
                 ids.extend(got.into_iter().map(|got| got.items[0].id.clone()));
             }
@@ -105,7 +105,7 @@ async fn an_inbox_is_processed_once_over_two_instances(world: World) {
 }
 
 async fn the_same_id_is_accepted_once_over_two_instances(world: World) {
-    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let queues = both(&world, Policy::for_kind(Kind::Inbox)).await;
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..40 {
         let queue = queues[n % 2].clone();
@@ -156,35 +156,35 @@ async fn a_lease_is_held_once_over_two_instances(world: World) {
 }
 
 async fn a_change_on_another_instance_supersedes_the_running_delivery(world: World) {
-    let queues = both(&world, Policy::of(Kind::Sync)).await;
+    let queues = both(&world, Policy::for_kind(Kind::Sync)).await;
     put(&queues[0], "idper-1", &["a"]).await;
     let old = take_one(&queues[0]).await;
     put(&queues[1], "idper-1", &["b"]).await;
-    let settled = queues[0].ack([old.handed]).await.unwrap();
+    let settled = queues[0].ack([old.reference]).await.unwrap();
     assert_eq!(settled[0].outcome, SettleOutcome::Superseded);
     assert_eq!(take_one(&queues[1]).await.attempt, 1);
 }
 
 async fn a_policy_changed_on_another_instance_is_noticed(world: World) {
-    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let queues = both(&world, Policy::for_kind(Kind::Inbox)).await;
     put(&queues[0], "any", &["1", "2"]).await;
     let first = take_one(&queues[0]).await;
     assert_eq!(first.expires_at - first.now, Span(60_000));
     let name: QueueName = queue_name();
-    let policy = Policy { lock_timeout: Span(5_000), ..Policy::of(Kind::Inbox) };
+    let policy = Policy { lock_timeout: Span(5_000), ..Policy::for_kind(Kind::Inbox) };
     world.instance().await.put_queue(name, policy).await.unwrap();
     let second = take_one(&queues[0]).await;
     assert_eq!(second.expires_at - second.now, Span(5_000));
 }
 
 async fn a_policy_changed_on_another_instance_applies_to_renewals_and_settlements_here(world: World) {
-    let here = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
+    let here = world.queue(Policy { max_attempts: 1, ..Policy::for_kind(Kind::Inbox) }).await;
     put(&here, "any", &["x"]).await;
     let taken = take_one(&here).await;
-    let longer = Policy { lock_timeout: Span(600_000), max_attempts: 20, ..Policy::of(Kind::Inbox) };
+    let longer = Policy { lock_timeout: Span(600_000), max_attempts: 20, ..Policy::for_kind(Kind::Inbox) };
     let there = world.instance().await;
     there.put_queue(queue_name(), longer).await.unwrap();
-    let settle = async |act| here.settle(vec![turno::Settlement { handed: taken.handed, act }]).await.unwrap();
+    let settle = async |act| here.settle(vec![turno::Settlement { reference: taken.reference, act }]).await.unwrap();
     // No claim runs here, which would read the policy. Only the hint of the other instance carries the change, and a
     // hint takes time.
     let mut tries = 0;
@@ -201,11 +201,11 @@ async fn a_policy_changed_on_another_instance_applies_to_renewals_and_settlement
 
 async fn a_queue_change_based_on_an_outdated_version_changes_nothing(world: World) {
     let (here, there) = (world.instance().await, world.instance().await);
-    let made = PutQueue { seen: Some(0), ..PutQueue::of(queue_name(), Policy::of(Kind::Inbox)) };
+    let made = PutQueue { seen: Some(0), ..PutQueue::new(queue_name(), Policy::for_kind(Kind::Inbox)) };
     assert!(here.change_queue(made.clone()).await.unwrap(), "no queue existed");
     assert!(!there.change_queue(made).await.unwrap(), "the queue exists now");
     let seen = here.queue(queue_name()).await.unwrap().row().await.unwrap();
-    let change = |policy| PutQueue { seen: Some(seen.version), ..PutQueue::of(queue_name(), policy) };
+    let change = |policy| PutQueue { seen: Some(seen.version), ..PutQueue::new(queue_name(), policy) };
     let theirs = Policy { max_attempts: 7, ..seen.policy.clone() };
     assert!(there.change_queue(change(theirs.clone())).await.unwrap());
     let ours = Policy { backoff: Span(7), ..seen.policy.clone() };
@@ -214,27 +214,29 @@ async fn a_queue_change_based_on_an_outdated_version_changes_nothing(world: Worl
     assert_eq!(policy().await, theirs);
     here.put_queue(queue_name(), ours.clone()).await.unwrap();
     assert_eq!(policy().await, ours, "a change without an expected policy overwrites");
-    let gone = PutQueue { seen: Some(1), ..PutQueue::of(QueueName::new("none").unwrap(), ours) };
+    let gone = PutQueue { seen: Some(1), ..PutQueue::new(QueueName::new("none").unwrap(), ours) };
     assert!(!here.change_queue(gone).await.unwrap());
     assert_eq!(here.queues().await.unwrap().len(), 1, "no queue is created");
 }
 
 async fn work_of_a_dead_instance_is_taken_over(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "any", &["x"]).await;
     let dead = world.instance().await;
     let lost = take_one(&dead.queue(queue_name()).await.unwrap()).await;
     drop(dead);
-    world.pass(60_000);
+    world.advance(60_000);
     let taken = take_one(&queue).await;
     assert_eq!((taken.items[0].id.as_str(), taken.attempt), ("x", 2));
-    let late =
-        queue.settle(vec![turno::Settlement { handed: lost.handed, act: Act::Ack { through: None } }]).await.unwrap();
+    let late = queue
+        .settle(vec![turno::Settlement { reference: lost.reference, act: Act::Ack { through: None } }])
+        .await
+        .unwrap();
     assert_eq!(late[0].outcome, SettleOutcome::Stale);
 }
 
 async fn a_waiting_claim_wakes_on_new_work_of_another_instance(world: World) {
-    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let queues = both(&world, Policy::for_kind(Kind::Inbox)).await;
     let waiter = queues[1].clone();
     let waiting = tokio::spawn(async move { waiter.claim("w", 1, Span(60_000)).await.unwrap() });
     tokio::task::yield_now().await;

@@ -32,7 +32,7 @@ async fn a_resource_never_seen_is_free(world: World) {
 async fn a_grant_is_stored_as_decided(mut world: World) {
     let ttl = Some(Span(45_000));
     let answer = world.lease("ana", Action::Claim { ttl, wait: false }).await;
-    world.pass(5_000);
+    world.advance(5_000);
     let fence = answer.state.grant.as_ref().unwrap().fence;
     let beat = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: true }).await;
     assert_eq!(beat.answer, Ok(Outcome::Beat(Beat::Renewed)));
@@ -59,21 +59,21 @@ async fn fences_grow_over_release_expiry_override_and_reopening(mut world: World
     let mut fences = vec![world.claim("ana").await.unwrap()];
     world.lease("ana", Action::Release { fence: fences[0], claim: None }).await.answer.unwrap();
     fences.push(world.claim("luis").await.unwrap());
-    world.pass(30_000);
+    world.advance(30_000);
     fences.push(world.claim("eva").await.unwrap());
     let forced = world.lease("admin", Action::ForceClaim { reason: "urgente".to_owned(), fence: None }).await;
     fences.push(forced.state.grant.unwrap().fence);
     world.reopen().await;
-    world.pass(30_000);
+    world.advance(30_000);
     fences.push(world.claim("ana").await.unwrap());
     assert!(fences.windows(2).all(|pair| pair[0] < pair[1]), "{fences:?}");
 }
 
 async fn a_dead_holders_resource_is_claimable_at_expiry_with_no_sweeper(world: World) {
     world.claim("ana").await.unwrap();
-    world.pass(29_999);
+    world.advance(29_999);
     assert!(matches!(world.claim("luis").await, Err(Refused::HeldBy { .. })));
-    world.pass(1);
+    world.advance(1);
     world.claim("luis").await.unwrap();
 }
 
@@ -81,10 +81,10 @@ async fn a_heartbeat_renews_and_a_late_one_is_refused(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let beat = || Action::Heartbeat { fence, idle: None, worked: false };
     for _ in 0..10 {
-        world.pass(20_000);
+        world.advance(20_000);
         assert_eq!(world.lease("ana", beat()).await.answer, Ok(Outcome::Beat(Beat::Renewed)));
     }
-    world.pass(30_000);
+    world.advance(30_000);
     match world.lease("ana", beat()).await.answer {
         Err(Refused::Lost { ending: Some(end) }) => {
             assert_eq!((end.reason, end.cause), (Reason::Expired, Cause::NoHeartbeat));
@@ -95,7 +95,7 @@ async fn a_heartbeat_renews_and_a_late_one_is_refused(world: World) {
 
 async fn a_stale_fence_changes_nothing_in_the_database(world: World) {
     let old = world.claim("ana").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     let live = world.claim("luis").await.unwrap();
     let before = world.turno.lease_state(resource()).await.unwrap();
     for fence in [old, Fence(live.0 + 1), Fence(0)] {
@@ -123,12 +123,12 @@ async fn repeating_a_release_gets_the_same_answer_after_later_holders(world: Wor
 
 async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) {
     let first = world.claim("ana").await.unwrap();
-    world.pass(7_000);
+    world.advance(7_000);
     world.lease("ana", Action::Release { fence: first, claim: None }).await.answer.unwrap();
     world.claim("luis").await.unwrap();
-    world.pass(50_000);
+    world.advance(50_000);
     world.claim("eva").await.unwrap();
-    world.pass(1_000);
+    world.advance(1_000);
     let reason = "se fue a casa".to_owned();
     world.lease("admin", Action::ForceRelease { reason: reason.clone(), fence: None }).await.answer.unwrap();
 
@@ -150,7 +150,7 @@ async fn an_expired_ownership_is_in_the_history_before_the_next_command(world: W
     world.lease("ana", Action::Release { fence: first, claim: None }).await.answer.unwrap();
     let second = world.claim("luis").await.unwrap();
     assert_eq!(world.turno.lease_history(resource(), None, 10).await.unwrap().len(), 1, "luis still holds the lease");
-    world.pass(50_000);
+    world.advance(50_000);
     let before = world.turno.lease_history(resource(), None, 10).await.unwrap();
     let endings: Vec<_> = before.iter().map(|end| (end.grant.fence, end.reason)).collect();
     assert_eq!(endings, [(second, Reason::Expired), (first, Reason::Released)]);
@@ -197,10 +197,10 @@ async fn a_waiting_claim_is_granted_when_the_lease_expires(world: World) {
         turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(60_000)).await.unwrap()
     });
     in_line(&world, 1).await;
-    world.pass(29_999);
+    world.advance(29_999);
     tokio::task::yield_now().await;
     assert!(!waiting.is_finished(), "the holder's lease is live");
-    world.pass(1);
+    world.advance(1);
     let answer = waiting.await.unwrap();
     assert_eq!(answer.answer, Ok(Outcome::Claimed { renewed: false }));
     assert!(answer.now - super::world::START >= Span(30_000), "granted only after the expiry");
@@ -214,7 +214,7 @@ async fn a_waiting_claim_gives_up_in_time_and_leaves_the_line(world: World) {
     });
     in_line(&world, 1).await;
     while !waiting.is_finished() {
-        world.pass(500);
+        world.advance(500);
         world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer.unwrap();
     }
     assert!(matches!(waiting.await.unwrap().answer, Err(Refused::HeldBy { .. })));

@@ -121,7 +121,7 @@ async fn only_committed_changes_are_announced(world: World) {
 
 async fn an_event_carries_the_decision(world: World) {
     let mut listener = listen(&world.turno).await;
-    world.pass(1_234);
+    world.advance(1_234);
     let reason = "se fue a casa".to_owned();
     let answer = world.lease("admin", Action::ForceClaim { reason: reason.clone(), fence: None }).await;
     let grant = answer.state.grant.unwrap();
@@ -167,7 +167,7 @@ async fn resuming_continues_exactly_behind_a_position_also_after_reopening(mut w
 async fn a_purged_or_unknown_position_is_answered_with_a_reset(world: World) {
     claim_all(&world.turno, 0, 10).await;
     given(&world.turno, 10).await;
-    world.pass(1_000);
+    world.advance(1_000);
     claim_all(&world.turno, 10, 15).await;
     let now = Time(super::world::START.0 + 1_000);
     assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(1), newest: Position(15) });
@@ -264,7 +264,7 @@ async fn every_event_of_two_instances_arrives_once_on_both_in_the_same_order(wor
 
 async fn topics_are_filtered(world: World) {
     let leases = Topics::from(Topic::Leases);
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let mut leases = world.turno.subscribe(leases, None).await.unwrap();
     let rest = [Topic::Queues, Topic::Tasks, Topic::Sync, Topic::Audit].into_iter().collect();
     let mut rest = world.turno.subscribe(rest, None).await.unwrap();
@@ -291,7 +291,7 @@ async fn topics_are_filtered(world: World) {
 }
 
 async fn changes_of_a_queue_are_announced_together(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let mut listener = world.turno.subscribe(Topic::Queues.into(), None).await.unwrap();
     let mut elsewhere = world.turno.subscribe(Topic::Leases.into(), None).await.unwrap();
     put(&queue, "k", &["0"]).await;
@@ -300,9 +300,9 @@ async fn changes_of_a_queue_are_announced_together(world: World) {
         put(&queue, "k", &[&format!("{n}")]).await;
     }
     nothing(&mut listener).await;
-    world.pass(250);
+    world.advance(250);
     assert!(is_change(&next_live(&mut listener).await), "nine more changes are announced as one");
-    world.pass(250);
+    world.advance(250);
     nothing(&mut listener).await;
     let got = take_one(&queue).await;
     ack(&queue, &got).await;
@@ -310,14 +310,14 @@ async fn changes_of_a_queue_are_announced_together(world: World) {
 }
 
 async fn changes_of_a_queue_are_announced_on_another_instance(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let other = world.instance().await;
     let mut listener = other.subscribe(Topic::Queues.into(), None).await.unwrap();
     // A hint that is sent before the other instance listens is lost, so the change is repeated until one arrives.
     let repeat = async {
         for n in 0.. {
             put(&queue, "k", &[&format!("{n}")]).await;
-            world.pass(250);
+            world.advance(250);
             if let Ok(heard) = tokio::time::timeout(QUIET, listener.next()).await {
                 return heard.unwrap();
             }
@@ -375,5 +375,5 @@ async fn a_subscription_ends_with_the_engine(world: World) {
     drop(other);
     let end = tokio::time::timeout(LIMIT, listener.next()).await.unwrap();
     assert_eq!(end, Err(Error::Closed));
-    world.pass(Span::from_secs(1).0);
+    world.advance(Span::from_secs(1).0);
 }

@@ -20,7 +20,7 @@ super::cases![
 async fn exhaust(queue: &QueueHandle, count: u32) {
     for got in take(queue, count).await {
         let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-        assert_eq!(settle(queue, got.handed, act).await.outcome, SettleOutcome::Exhausted);
+        assert_eq!(settle(queue, got.reference, act).await.outcome, SettleOutcome::Exhausted);
     }
 }
 
@@ -36,7 +36,7 @@ fn id(id: &str) -> ItemId {
 
 async fn every_exhausted_item_is_retried_with_its_own_audit_entry(world: World) {
     for (name, hold) in [("continúa", OnExhausted::Continue), ("espera", OnExhausted::Hold)] {
-        let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::of(Kind::Lane) };
+        let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::for_kind(Kind::Lane) };
         let queue = world.turno.put_queue(name, policy).await.unwrap();
         for n in 0..150 {
             put(&queue, &format!("k{n}"), &[&n.to_string()]).await;
@@ -53,7 +53,7 @@ async fn every_exhausted_item_is_retried_with_its_own_audit_entry(world: World) 
 }
 
 async fn a_bulk_retry_covers_only_the_requested_key_and_count(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     for n in 0..6 {
         put(&queue, if n % 2 == 0 { "eva" } else { "luis" }, &[&n.to_string()]).await;
     }
@@ -68,7 +68,7 @@ async fn a_bulk_retry_covers_only_the_requested_key_and_count(world: World) {
 }
 
 async fn retried_items_return_to_their_order_in_the_lane(world: World) {
-    let policy = Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::for_kind(Kind::Lane) };
     let queue = world.queue(policy).await;
     put(&queue, "ana", &["1", "2", "3", "4"]).await;
     for _ in 0..3 {
@@ -83,7 +83,7 @@ async fn retried_items_return_to_their_order_in_the_lane(world: World) {
 }
 
 async fn an_edited_item_carries_the_new_payload_and_the_audit_has_both_fingerprints(mut world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "ana", &["x"]).await;
     let before = queue.item(id("x")).await.unwrap().unwrap().body;
     exhaust(&queue, 1).await;
@@ -107,11 +107,11 @@ async fn an_edited_item_carries_the_new_payload_and_the_audit_has_both_fingerpri
 }
 
 async fn an_edit_of_a_sync_item_is_a_newer_change(world: World) {
-    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     put(&queue, "ana", &["x"]).await;
     let first = take_one(&queue).await;
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    settle(&queue, first.handed, act).await;
+    settle(&queue, first.reference, act).await;
     queue.retry_with(id("x"), "{}").await.unwrap().unwrap();
     let second = take_one(&queue).await;
     assert!(second.revision > first.revision, "a consumer that compares revisions must accept the edit");
@@ -119,7 +119,7 @@ async fn an_edit_of_a_sync_item_is_a_newer_change(world: World) {
 }
 
 async fn an_invalid_edit_is_refused_and_changes_nothing(world: World) {
-    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     put(&queue, "ana", &["x", "y"]).await;
     let got = take_one(&queue).await;
     let refused = [("x", ManageRefused::InProcess), ("y", ManageRefused::Waiting), ("z", ManageRefused::Unknown)];
@@ -140,17 +140,17 @@ async fn a_queue_with_exhausted_items_cannot_change_its_kind(world: World) {
     let kinds = [Kind::Inbox, Kind::Lane, Kind::Sync];
     for (from, to) in kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to))).filter(|(from, to)| from != to) {
         for hold in [OnExhausted::Continue, OnExhausted::Hold] {
-            let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::of(from) };
+            let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::for_kind(from) };
             let name = format!("{from:?}-{to:?}-{hold:?}").to_lowercase();
             let queue = world.turno.put_queue(&*name, policy).await.unwrap();
             put(&queue, "ana", &["1"]).await;
             exhaust(&queue, 1).await;
-            let refused = world.turno.put_queue(&*name, Policy::of(to)).await;
+            let refused = world.turno.put_queue(&*name, Policy::for_kind(to)).await;
             assert!(matches!(refused, Err(Error::Store(StoreError::Rejected(_)))), "{name}: {refused:?}");
             assert_eq!(queue.row().await.unwrap().policy.kind, from, "{name}");
             assert_eq!(queue.retry_exhausted(None, 9).await.unwrap(), 1, "{name}");
             assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "{name}");
-            world.turno.put_queue(&*name, Policy::of(to)).await.unwrap();
+            world.turno.put_queue(&*name, Policy::for_kind(to)).await.unwrap();
             assert_eq!(queue.row().await.unwrap().policy.kind, to, "{name}: no item is left that could be retried");
         }
     }

@@ -21,7 +21,7 @@ super::cases![
 ];
 
 fn sync() -> Policy {
-    Policy::of(Kind::Sync)
+    Policy::for_kind(Kind::Sync)
 }
 
 async fn a_newer_change_replaces_the_waiting_one_and_keeps_its_id(world: World) {
@@ -57,7 +57,7 @@ async fn the_newest_state_overtakes_the_retries_of_the_stale_one(world: World) {
     let got = take_one(&queue).await;
     let act =
         Act::Fail { error: "caído".to_owned(), item: None, retry_in: Some(Span::from_secs(3_000)), give_up: false };
-    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     assert!(take(&queue, 1).await.is_empty());
     put(&queue, "idper-9", &["b"]).await;
     assert_eq!(take_one(&queue).await.attempt, 1);
@@ -103,7 +103,7 @@ async fn revisions_handed_out_for_a_key_never_decrease(world: World) {
         match round % 3 {
             0 => assert_eq!(ack(&queue, &got).await, SettleOutcome::Acked),
             1 => assert!(matches!(fail(&queue, &got).await, SettleOutcome::Retrying { .. })),
-            _ => world.pass(60_000),
+            _ => world.advance(60_000),
         }
     }
 }
@@ -130,10 +130,10 @@ async fn a_deactivation_never_overrides_a_newer_update(world: World) {
     let late = take_one(&queue).await;
     queue.enqueue(vec![say("d", "ACTUALIZAR")]).await.unwrap();
     // The worker that deactivates hangs. The newer update has a higher revision and fence.
-    world.pass(60_000);
+    world.advance(60_000);
     let last = take_one(&queue).await;
     assert_eq!(last.items[0].action.as_deref(), Some("ACTUALIZAR"));
-    assert!(last.revision > late.revision && last.handed.fence > late.handed.fence);
+    assert!(last.revision > late.revision && last.reference.fence > late.reference.fence);
     assert_eq!(ack(&queue, &late).await, SettleOutcome::Stale);
     assert_eq!(ack(&queue, &last).await, SettleOutcome::Acked);
 }
@@ -160,9 +160,9 @@ async fn deactivated_keys_are_purged_after_the_retention_and_not_before(world: W
         source.delivered(&got, source.source().action(data.is_some()), data).await.unwrap();
         ack(&queue, &got).await;
     }
-    world.pass(sync().retention.0 - 60_000);
+    world.advance(sync().retention.0 - 60_000);
     assert_eq!(world.turno.purge().await.unwrap().delivered, 0, "nothing is purged within the retention");
-    world.pass(61_000);
+    world.advance(61_000);
     assert_eq!(world.turno.purge().await.unwrap().delivered, 1, "only the deactivated key is purged");
     assert_eq!(world.turno.purge().await.unwrap().delivered, 0);
 }

@@ -10,7 +10,7 @@ use turno::core::task::{
     Action, Goods, LineError, LineOutcome, LineStatus, Movement, NewLine, Outcome, Patch, Refused, Status, Task, TaskId,
 };
 use turno::core::time::Span;
-use turno::store::{AuditQuery, Effect, EffectError, Effected, LineToApply, TaskQuery, Tx, Value};
+use turno::store::{AuditQuery, Effect, EffectError, EffectFuture, LineToApply, TaskQuery, Tx, Value};
 use turno::{Error, FinalizeAnswer, TaskAnswer, TaskEvent, Turno};
 
 super::cases![
@@ -93,7 +93,7 @@ async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: 
     let made = world.turno.task_create(holder("eva"), "Borrador", lines.clone(), false, None).await.unwrap();
     let made = made.task.unwrap();
     let (id, first) = (made.id, made.version());
-    world.pass(1_000);
+    world.advance(1_000);
     let edit = Action::Edit { title: Some("Recepción".to_owned()), lines: None, seen: None };
     let edited = ask(&world.turno, id, "ana", edit).await.task.unwrap();
     world.reopen().await;
@@ -167,7 +167,7 @@ async fn lines_change_only_under_the_callers_live_lock(world: World) {
     let fence = claim(&world.turno, id, "ana").await;
     assert!(lost(&ask(&world.turno, id, "luis", patch(fence, 1, 9)).await.answer));
     assert_eq!(ask(&world.turno, id, "ana", patch(fence, 2, 9)).await.answer, Ok(Outcome::Done));
-    world.pass(180_000);
+    world.advance(180_000);
     let late = ask(&world.turno, id, "ana", patch(fence, 1, 9)).await.answer;
     let Err(Refused::Lease(lease::Refused::Lost { ending: Some(ending) })) = late else { panic!("{late:?}") };
     assert_eq!(ending.cause, Cause::NoHeartbeat);
@@ -283,7 +283,7 @@ impl Ledger {
 const CREATE: &str = "create table if not exists own_ledger (task bigint not null, line bigint not null, note text)";
 
 impl Effect for Ledger {
-    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
         Box::pin(async move {
             let number = i64::from(line.line.number);
             tx.execute(CREATE, &[]).await?;
@@ -306,7 +306,7 @@ impl Effect for Ledger {
 async fn own_rows(world: &World, id: TaskId) -> Vec<(i64, String)> {
     struct Look(std::sync::Mutex<Vec<(i64, String)>>);
     impl Effect for Look {
-        fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+        fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
             Box::pin(async move {
                 tx.execute(CREATE, &[]).await?;
                 let sql = "select line, note from own_ledger where task = $1 order by line";
@@ -379,7 +379,7 @@ async fn finalizing_counts_as_work_and_renews(world: World) {
 struct Patient(Arc<Manual>);
 
 impl Effect for Patient {
-    fn apply<'a>(&'a self, _: &'a LineToApply, _: &'a mut dyn Tx) -> Effected<'a> {
+    fn apply<'a>(&'a self, _: &'a LineToApply, _: &'a mut dyn Tx) -> EffectFuture<'a> {
         self.0.advance(Span::from_secs(150));
         Box::pin(std::future::ready(Ok(())))
     }
@@ -451,11 +451,11 @@ async fn validating_checks_the_stock(world: World) {
 
 async fn the_history_of_a_task_has_its_events_and_holders(world: World) {
     let id = ready(&world.turno, vec![units("x", Movement::In, 1), units("y", Movement::Out, 1)]).await;
-    world.pass(10);
+    world.advance(10);
     let fence = claim(&world.turno, id, "ana").await;
-    world.pass(10);
+    world.advance(10);
     ask(&world.turno, id, "ana", patch(fence, 1, 2)).await;
-    world.pass(10);
+    world.advance(10);
     finalize(&world.turno, id, "ana", fence).await.answer.unwrap();
     let history = world.turno.task_history(id, None, 100).await.unwrap().events;
     let mut events: Vec<String> = history

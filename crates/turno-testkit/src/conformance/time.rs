@@ -23,7 +23,7 @@ super::cases![
 
 async fn a_clock_that_steps_back_never_revives_an_expired_lease(world: World) {
     let fence = world.claim("ana").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     world.claim("luis").await.unwrap();
     world.time.step(Span(-25_000));
     let answer = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer;
@@ -35,20 +35,20 @@ async fn a_clock_that_steps_back_never_revives_an_expired_lease(world: World) {
 async fn a_backward_clock_step_does_not_prolong_a_dead_lease(world: World) {
     world.claim("ana").await.unwrap();
     world.time.step(Span(-86_400_000));
-    world.pass(30_000);
+    world.advance(30_000);
     world.claim("luis").await.unwrap();
 }
 
 async fn a_process_that_starts_after_a_backward_step_goes_on_from_the_mark(mut world: World) {
     world.claim("ana").await.unwrap();
-    world.pass(20_000);
+    world.advance(20_000);
     // Every commit records the time that decided it.
     world.lease("eva", Action::JoinLine).await.answer.unwrap();
     world.lease("eva", Action::LeaveLine).await.answer.unwrap();
     world.time.step(Span(-86_400_000));
     world.reopen().await;
     assert!(matches!(world.claim("luis").await, Err(Refused::HeldBy { .. })));
-    world.pass(10_000);
+    world.advance(10_000);
     world.claim("luis").await.unwrap();
 }
 
@@ -64,14 +64,14 @@ async fn beat(world: &World, fence: Fence) -> Result<Outcome, Refused> {
 
 async fn a_lease_read_as_free_stays_free_after_a_restart_and_a_backward_step(mut world: World) {
     let fence = world.claim("ana").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     let (now, state) = world.turno.lease_state(resource()).await.unwrap();
     assert!(state.live(now).is_none());
     restart_an_hour_back(&mut world).await;
     let answer = beat(&world, fence).await;
     assert!(matches!(answer, Err(Refused::Lost { .. })), "{answer:?}");
     let other = world.claim("ana").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     let held = world.turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await.unwrap();
     assert!(held.states.is_empty(), "a list shows the lease as free, too");
     restart_an_hour_back(&mut world).await;
@@ -81,13 +81,13 @@ async fn a_lease_read_as_free_stays_free_after_a_restart_and_a_backward_step(mut
 async fn a_task_read_as_free_stays_free_after_a_restart_and_a_backward_step(mut world: World) {
     let id = ready(&world.turno, vec![units("x", Movement::In, 1)]).await;
     let fence = claim(&world.turno, id, "ana").await;
-    world.pass(180_000);
+    world.advance(180_000);
     let (now, found) = world.turno.task_get(id).await.unwrap();
     assert!(found.unwrap().1.live(now).is_none());
     restart_an_hour_back(&mut world).await;
     assert!(finalize(&world.turno, id, "ana", fence).await.answer.is_err());
     let fence = claim(&world.turno, id, "ana").await;
-    world.pass(180_000);
+    world.advance(180_000);
     let free = TaskQuery { locked: Some(false), limit: 10, ..TaskQuery::default() };
     assert_eq!(world.turno.tasks(free).await.unwrap().tasks.len(), 1);
     restart_an_hour_back(&mut world).await;
@@ -96,10 +96,10 @@ async fn a_task_read_as_free_stays_free_after_a_restart_and_a_backward_step(mut 
 
 async fn a_token_refused_as_expired_stays_refused_after_a_restart_and_a_backward_step(mut world: World) {
     world.turno.add_person(NewPerson::new("ana", "Ana", Role::Editor).unwrap()).await.unwrap();
-    let token = NewToken { expires_in: Some(Span(60_000)), ..NewToken::of("ana").unwrap() };
+    let token = NewToken { expires_in: Some(Span(60_000)), ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = world.turno.create_token(token).await.unwrap();
     assert!(world.turno.authenticate(&secret).await.is_ok());
-    world.pass(60_000);
+    world.advance(60_000);
     assert!(world.turno.authenticate(&secret).await.is_err());
     restart_an_hour_back(&mut world).await;
     assert!(world.turno.authenticate(&secret).await.is_err());
@@ -107,7 +107,7 @@ async fn a_token_refused_as_expired_stays_refused_after_a_restart_and_a_backward
 
 async fn control_a_read_that_records_no_time_lets_a_lease_revive(mut world: World) {
     let fence = world.claim("ana").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     let peeked = world.turno.store().unwrap().peek(vec![resource()]).await.unwrap();
     assert!(peeked.states[0].live(peeked.now).is_none());
     restart_an_hour_back(&mut world).await;
@@ -115,7 +115,7 @@ async fn control_a_read_that_records_no_time_lets_a_lease_revive(mut world: Worl
 }
 
 async fn a_clock_that_steps_forward_ends_leases_and_loses_no_items(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }).await;
     put(&queue, "ana", &["1", "2"]).await;
     let old = take_one(&queue).await;
     world.claim("ana").await.unwrap();
@@ -123,6 +123,6 @@ async fn a_clock_that_steps_forward_ends_leases_and_loses_no_items(world: World)
     world.claim("luis").await.unwrap();
     assert!(matches!(world.claim("eva").await, Err(Refused::HeldBy { .. })), "the new lease is exclusive");
     let new = take_one(&queue).await;
-    assert!(new.handed.fence > old.handed.fence && new.items[0].id == old.items[0].id);
+    assert!(new.reference.fence > old.reference.fence && new.items[0].id == old.items[0].id);
     assert!(take(&queue, 5).await.is_empty());
 }

@@ -38,12 +38,12 @@ struct Message {
 }
 
 fn inbox() -> Policy {
-    Policy::of(Kind::Inbox)
+    Policy::for_kind(Kind::Inbox)
 }
 
 /// Returns a lane policy without a window and without a hold limit: a group takes every waiting item.
 fn eager() -> Policy {
-    Policy { window: Span::ZERO, max_hold: None, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, max_hold: None, ..Policy::for_kind(Kind::Lane) }
 }
 
 /// A channel on which handlers report.

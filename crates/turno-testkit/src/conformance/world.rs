@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use turno::clock::{Clock, Manual};
 use turno::core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Outcome, Policy as LeasePolicy, Refused};
-use turno::core::queue::{Accepted, Act, Handed, Policy, SettleOutcome};
+use turno::core::queue::{Accepted, Act, DeliveryRef, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
 use turno::store::Effect;
-use turno::{Draft, Got, LeaseAnswer, Options, QueueHandle, Settled, Settlement, Turno};
+use turno::{Delivery, Draft, LeaseAnswer, Options, QueueHandle, Settled, Settlement, Turno};
 
 /// The time at which every world begins. It is not a round number, so that a truncated time fails a test.
 pub const START: Time = Time(1_763_190_123_456);
@@ -100,7 +100,7 @@ impl World {
     }
 
     /// Moves the clock forward.
-    pub fn pass(&self, ms: i64) {
+    pub fn advance(&self, ms: i64) {
         self.time.advance(Span(ms));
     }
 
@@ -168,36 +168,36 @@ pub(super) async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Acc
 }
 
 /// Claims up to `max` deliveries without waiting.
-pub(super) async fn take(queue: &QueueHandle, max: u32) -> Vec<Got> {
+pub(super) async fn take(queue: &QueueHandle, max: u32) -> Vec<Delivery> {
     queue.claim("worker-1", max, Span::ZERO).await.expect("the store answers")
 }
 
 /// Claims exactly one delivery.
-pub(super) async fn take_one(queue: &QueueHandle) -> Got {
+pub(super) async fn take_one(queue: &QueueHandle) -> Delivery {
     let mut got = take(queue, 1).await;
     assert_eq!(got.len(), 1, "something is due");
     got.remove(0)
 }
 
 /// Returns the item ids of a delivery.
-pub(super) fn ids(got: &Got) -> Vec<&str> {
+pub(super) fn ids(got: &Delivery) -> Vec<&str> {
     got.items.iter().map(|item| item.id.as_str()).collect()
 }
 
 /// Settles one delivery.
-pub(super) async fn settle(queue: &QueueHandle, handed: Handed, act: Act) -> Settled {
-    queue.settle(vec![Settlement { handed, act }]).await.expect("the store answers").remove(0)
+pub(super) async fn settle(queue: &QueueHandle, reference: DeliveryRef, act: Act) -> Settled {
+    queue.settle(vec![Settlement { reference, act }]).await.expect("the store answers").remove(0)
 }
 
 /// Acks one delivery.
-pub(super) async fn ack(queue: &QueueHandle, got: &Got) -> SettleOutcome {
-    settle(queue, got.handed, Act::Ack { through: None }).await.outcome
+pub(super) async fn ack(queue: &QueueHandle, got: &Delivery) -> SettleOutcome {
+    settle(queue, got.reference, Act::Ack { through: None }).await.outcome
 }
 
 /// Fails one delivery with a short back-off.
-pub(super) async fn fail(queue: &QueueHandle, got: &Got) -> SettleOutcome {
+pub(super) async fn fail(queue: &QueueHandle, got: &Delivery) -> SettleOutcome {
     let act = Act::Fail { error: "no contesta".to_owned(), item: None, retry_in: Some(Span::ZERO), give_up: false };
-    settle(queue, got.handed, act).await.outcome
+    settle(queue, got.reference, act).await.outcome
 }
 
 async fn open(url: &str, time: &Arc<Manual>) -> Turno {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use turno::core::audit::Actor;
 use turno::core::id::{ItemId, Lane, Numbers, QueueId, QueueName, Seq};
 use turno::core::queue::{
-    AttemptError, CameBack, Changes, ClearRead, Ended, EnqueueRead, FrontItem, Handed, Item, Kind, Known, Loaded,
-    ManageRead, Member, Policy, SettleOutcome, Trace, Wants,
+    AttemptError, Changes, ClaimRead, ClearRead, DeliveryRef, Ended, EnqueueRead, FrontItem, Item, Kind, Known, Loaded,
+    ManageRead, Member, Policy, SettleOutcome, Trace, UncountedDelivery,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -15,22 +15,22 @@ use turno::store::{
 };
 
 impl Rows {
-    pub(super) fn expired(&self, now: Time, limit: usize) -> (Vec<Handed>, Option<Time>) {
-        let mut handed: Vec<(Time, Handed)> = Vec::new();
+    pub(super) fn expired(&self, now: Time, limit: usize) -> (Vec<DeliveryRef>, Option<Time>) {
+        let mut reference: Vec<(Time, DeliveryRef)> = Vec::new();
         let mut next: Option<Time> = None;
         for item in self.hot.values() {
             let Some(at) = item.expires_at else { continue };
             if now < at {
                 next = Some(next.map_or(at, |next| next.min(at)));
-            } else if let Some((_, known)) = handed.iter_mut().find(|(_, known)| known.fence == item.fence) {
+            } else if let Some((_, known)) = reference.iter_mut().find(|(_, known)| known.fence == item.fence) {
                 known.size += 1;
             } else {
                 let (queue, seq, lane, fence) = (item.queue, item.seq, item.lane, item.fence);
-                handed.push((at, Handed { queue, seq, lane, size: 1, fence }));
+                reference.push((at, DeliveryRef { queue, seq, lane, size: 1, fence }));
             }
         }
-        handed.sort_by_key(|(at, handed)| (*at, handed.seq));
-        (handed.into_iter().take(limit).map(|(_, handed)| handed).collect(), next)
+        reference.sort_by_key(|(at, reference)| (*at, reference.seq));
+        (reference.into_iter().take(limit).map(|(_, reference)| reference).collect(), next)
     }
 
     pub(super) fn enqueue(&mut self, group: &EnqueueGroup, now: Time) -> Outcomes {
@@ -54,12 +54,13 @@ impl Rows {
         Outcomes::Enqueue(answers)
     }
 
-    pub(super) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
-        let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
-        Trace::of(handed.fence, self.done.get(&handed.seq), &errors, self.came_back(handed.seq)).settled()
+    pub(super) fn settled(&self, reference: &DeliveryRef) -> Option<SettleOutcome> {
+        let errors: Vec<AttemptError> =
+            self.errors.iter().filter(|error| error.seq == reference.seq).cloned().collect();
+        Trace::find(reference.fence, self.done.get(&reference.seq), &errors, self.came_back(reference.seq)).settled()
     }
 
-    pub(super) fn came_back(&self, seq: Seq) -> &[CameBack] {
+    pub(super) fn came_back(&self, seq: Seq) -> &[UncountedDelivery] {
         self.came_back.get(&seq).map_or(&[], Vec::as_slice)
     }
 
@@ -96,7 +97,7 @@ impl Rows {
         if !before.is_empty() {
             let seqs = before.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
             let bodies = seqs.map(|seq| (seq, self.bodies[&seq].clone())).collect();
-            return Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries: vec![before], bodies, more: false });
+            return Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries: vec![before], bodies, more: false });
         }
         let Some(row) = self.queues.iter().find(|row| row.id == group.queue) else {
             return Outcomes::Claim(ClaimOutcome::Paused);
@@ -128,26 +129,28 @@ impl Rows {
             }
         }
         let numbers = self.numbers(most);
-        let (changes, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
+        let (changes, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
         self.write(changes);
         let seqs = deliveries.iter().flatten().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
         let bodies = seqs.map(|seq| (seq, self.bodies[&seq].clone())).collect();
-        Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more })
+        Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more })
     }
 
     pub(super) fn settle(&mut self, group: &SettleGroup, now: Time) -> Outcomes {
         let load = |settle: &turno::core::queue::Settle| {
-            let handed = &settle.handed;
-            let member =
-                |item: &&Item| item.fence == handed.fence && item.expires_at.is_some() && item.lane == handed.lane;
-            if self.hot.get(&handed.seq).filter(|item| member(item)).is_none() {
+            let reference = &settle.reference;
+            let member = |item: &&Item| {
+                item.fence == reference.fence && item.expires_at.is_some() && item.lane == reference.lane
+            };
+            if self.hot.get(&reference.seq).filter(|item| member(item)).is_none() {
                 return Loaded::default();
             }
             let members =
-                self.hot.values().filter(|item| item.seq >= handed.seq).filter(member).take(handed.size as usize);
+                self.hot.values().filter(|item| item.seq >= reference.seq).filter(member).take(reference.size as usize);
             let members =
                 members.map(|item| Member { id: Some(self.bodies[&item.seq].id.clone()), item: item.clone() });
-            let next = handed.lane.and_then(|lane| self.lane(handed.queue, lane).find(|item| !member(item)).cloned());
+            let next =
+                reference.lane.and_then(|lane| self.lane(reference.queue, lane).find(|item| !member(item)).cloned());
             Loaded { members: members.collect(), next }
         };
         let loaded = group.settlements.iter().map(load).collect();
@@ -158,7 +161,8 @@ impl Rows {
 
     pub(super) fn manage(&mut self, group: &ManageGroup, now: Time) -> Outcomes {
         let body = self.bodies.values().find(|body| body.queue == group.queue && body.id == group.id);
-        let lane = body.and_then(|body| body.key.as_ref()).filter(|_| group.policy.kind != Kind::Inbox).map(Lane::of);
+        let lane =
+            body.and_then(|body| body.key.as_ref()).filter(|_| group.policy.kind != Kind::Inbox).map(Lane::from_key);
         let read = ManageRead {
             now,
             item: body.and_then(|body| self.hot.get(&body.seq).cloned()),
@@ -236,7 +240,7 @@ impl Rows {
         for back in changes.came_back {
             let kept = self.came_back.entry(back.seq).or_default();
             kept.push(back);
-            kept.drain(..kept.len().saturating_sub(CameBack::KEPT));
+            kept.drain(..kept.len().saturating_sub(UncountedDelivery::KEPT));
         }
         self.requests.extend(changes.requests.into_iter().map(|(seq, fence, request)| (seq, (fence, request))));
         self.events.extend(changes.events);

@@ -108,7 +108,7 @@ impl Rows {
     }
 
     pub(super) fn look(&self, id: TaskId, now: Time) -> TaskPage {
-        TaskPage::of(now, 1, self.find_task(id).into_iter().collect(), vec![self.state(&id.resource())])
+        TaskPage::new(now, 1, self.find_task(id).into_iter().collect(), vec![self.state(&id.resource())])
     }
 
     pub(super) fn tasks(&self, query: &TaskQuery, now: Time) -> TaskPage {
@@ -121,7 +121,7 @@ impl Rows {
         let tasks = self.work.tasks.values().rev().filter(wanted).take(query.limit as usize + 1).cloned();
         let tasks: Vec<Task> = tasks.collect();
         let leases = tasks.iter().map(|task| self.state(&task.id.resource())).collect();
-        TaskPage::of(now, query.limit, tasks, leases)
+        TaskPage::new(now, query.limit, tasks, leases)
     }
 
     pub(super) fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Vec<(i64, Note)> {

@@ -20,7 +20,7 @@ use turno::store::LeaseWrite;
 use turno_core::audit::{Entry, Head};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, Sku};
 use turno_core::lease::State;
-use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Done, Item};
+use turno_core::queue::{Absorbed, AttemptError, Body, Done, Item, UncountedDelivery};
 use turno_core::task::{Task, TaskId};
 use turno_core::time::Time;
 
@@ -68,9 +68,9 @@ pub(crate) struct Db {
     pub(crate) accepted: Map<Seq, Arc<str>>,
     pub(crate) done: Map<Seq, Done>,
     pub(crate) errors: Map<Seq, Vec<AttemptError>>,
-    pub(crate) came_back: Map<Seq, Vec<CameBack>>,
+    pub(crate) came_back: Map<Seq, Vec<UncountedDelivery>>,
     /// The items handed out under a fence, like an index.
-    pub(crate) handed: Map<Fence, Vec<Seq>>,
+    pub(crate) reference: Map<Fence, Vec<Seq>>,
     pub(crate) typing: Map<(QueueId, Lane), Time>,
     pub(crate) paused: [bool; QUEUES],
     pub(crate) tasks: Map<TaskId, Task>,

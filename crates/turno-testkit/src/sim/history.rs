@@ -74,7 +74,10 @@ impl History {
                     }
                 }
                 (Ask::Settle(settle), reply) => {
-                    say(subject(db, settle.handed.seq), format!("{:?} {:?} -> {reply:?}", settle.handed, settle.act));
+                    say(
+                        subject(db, settle.reference.seq),
+                        format!("{:?} {:?} -> {reply:?}", settle.reference, settle.act),
+                    );
                 }
                 (Ask::Manage(group), reply) => {
                     let seq = db.ids.get(&(group.queue, group.id.clone()));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use turno::store::{LineStep, ManageGroup, ManageOutcome, TaskOutcome};
 use turno_core::id::{Fence, ItemId, Key};
 use turno_core::lease::{Command, Holder, Outcome, Refused, State};
-use turno_core::queue::{Accepted, Body, Delivery, Enqueue, Settle, SettleOutcome, Want};
+use turno_core::queue::{Accepted, Body, ClaimRequest, Delivery, Enqueue, Settle, SettleOutcome};
 use turno_core::task::{self, Apply, Finalized, TaskId};
 use turno_core::time::Time;
 
@@ -35,7 +35,7 @@ pub(crate) enum Ask {
     Enqueue(Enqueue),
     Claim {
         queue: usize,
-        want: Want,
+        want: ClaimRequest,
         item: Option<ItemId>,
     },
     Settle(Settle),

@@ -103,7 +103,7 @@ fn queues() -> Vec<Policy> {
         batch_max: 1,
         max_attempts: 4,
         backoff: Span(20),
-        ..Policy::of(kind)
+        ..Policy::for_kind(kind)
     };
     vec![
         Policy { window: Span(60), typing_extension: Span(60), max_wait: Span(200), batch_max: 4, ..short(Kind::Lane) },

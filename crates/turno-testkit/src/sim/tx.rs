@@ -251,7 +251,7 @@ impl Tx {
             }
             (Read::Settle(loaded), Contents::Group(Group::Settle(group))) => {
                 for (settle, loaded) in group.settlements.iter().zip(loaded) {
-                    let lane = settle.handed.lane.map(|lane| (settle.handed.queue, lane));
+                    let lane = settle.reference.lane.map(|lane| (settle.reference.queue, lane));
                     let first = loaded.members.first().map(|member| member.item.seq);
                     if let (Some(lane), Some(first)) = (lane, first) {
                         let floor = loaded.next.as_ref().map_or(first, |next| first.min(next.seq));

@@ -36,7 +36,7 @@ pub(super) const RENEWALS_MAX: usize = 8;
 const OWN_CHANGE_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// The caller that a handle acts for.
-pub(crate) struct Caller {
+pub(crate) struct Identity {
     hash: Hash,
     /// The user it acts for, if it acts on behalf of another user.
     behalf: Option<UserId>,
@@ -164,7 +164,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
-    /// let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let (_, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// let refused = ana.add_person(NewPerson::new("leo", "Leo", Role::Admin)?).await;
     /// assert!(refused.is_err(), "a viewer cannot add people");
@@ -180,7 +180,7 @@ impl Turno {
             None => self.inner.look_up(hash).await?,
         };
         self.inner.access.note_use(&settled.principal.token, self.inner.clock.estimate());
-        let caller = Arc::new(Caller { hash, behalf: None, settled: Mutex::new(settled) });
+        let caller = Arc::new(Identity { hash, behalf: None, settled: Mutex::new(settled) });
         let handle = Turno { inner: self.inner.clone(), caller: Some(caller) };
         handle.check_cached(Needs::READING)?;
         Ok(handle)
@@ -196,7 +196,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("portal", "Portal", Role::Admin)?).await?;
-    /// let (_, secret) = turno.create_token(NewToken::of("portal")?).await?;
+    /// let (_, secret) = turno.create_token(NewToken::for_user("portal")?).await?;
     /// let as_paco = turno.authenticate(&secret).await?.on_behalf_of("paco".try_into()?).await?;
     /// assert_eq!(as_paco.principal().expect("the handle has a caller").user.as_str(), "paco");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -208,7 +208,7 @@ impl Turno {
         })?;
         self.authorize(Needs::permission(Permission::SessionsMint)).await?;
         let settled = self.in_the_name_of(caller.settled(), user.clone()).await?;
-        let caller = Caller { hash: caller.hash, behalf: Some(user), settled: Mutex::new(settled) };
+        let caller = Identity { hash: caller.hash, behalf: Some(user), settled: Mutex::new(settled) };
         Ok(Turno { inner: self.inner.clone(), caller: Some(Arc::new(caller)) })
     }
 
@@ -249,7 +249,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
-    /// let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let (_, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// assert!(turno.authenticate(&secret).await?.require(Permission::LeasesUse).await.is_err());
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -268,7 +268,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
-    /// let (token, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let (token, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// turno.revoke_token(&token.id).await?;
     /// assert!(ana.recheck().await.is_err());
@@ -399,7 +399,7 @@ impl Turno {
     }
 }
 
-impl Caller {
+impl Identity {
     fn settled(&self) -> Settled {
         self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -30,14 +30,14 @@ pub struct CheckProgress {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// The lanes that were rebuilt, in order.
-    pub mended: Vec<Mended>,
+    pub mended: Vec<RepairedLane>,
     /// What a check found afterwards: damage that no repair covers, or deliveries that an application was completing.
     pub left: Vec<Finding>,
 }
 
 /// A rebuilt lane, or a rebuilt item without a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mended {
+pub struct RepairedLane {
     /// The queue.
     pub queue: QueueName,
     /// The lane's key, if known.
@@ -126,7 +126,7 @@ impl Turno {
         queue: &QueueRow,
         subject: String,
         damaged: Damaged,
-        mended: &mut Vec<Mended>,
+        mended: &mut Vec<RepairedLane>,
     ) -> Result<(), Error> {
         let mut tries = 0;
         loop {
@@ -143,7 +143,7 @@ impl Turno {
                 return Ok(());
             }
             let (subject, repaired) = (subject.clone(), outcome.repaired);
-            mended.push(Mended { queue: queue.name.clone(), key: outcome.key, subject, repaired });
+            mended.push(RepairedLane { queue: queue.name.clone(), key: outcome.key, subject, repaired });
             self.inner.wake_queue(queue.id).await;
             if !outcome.more {
                 return Ok(());
@@ -169,7 +169,7 @@ impl Turno {
     pub async fn backup(&self, to: impl Into<std::path::PathBuf>) -> Result<(), Error> {
         // The copy contains everything, including hashes of secrets, and is written wherever this program may write.
         self.authorize_read(Needs::permission(Permission::UsersManage)).await?;
-        if self.principal().is_some_and(|principal| !principal.is_whole(Role::Admin)) {
+        if self.principal().is_some_and(|principal| !principal.is_unrestricted(Role::Admin)) {
             return Err(Error::Invalid("only a full administrator's token can copy the database".to_owned()));
         }
         Ok(self.inner.store.backup(to.into()).await?)

@@ -4,10 +4,10 @@
 //! database rejects a group, its commands are redone one by one, so that only the rejected command fails.
 
 mod batch;
-mod dealt;
+mod claim_answer;
 mod route;
 
-pub(crate) use dealt::ClaimAnswer;
+pub(crate) use claim_answer::ClaimAnswer;
 
 use super::Announce;
 use super::telemetry::Telemetry;
@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use turno_core::access::Epoch;
 use turno_core::id::{ItemId, Lane};
 use turno_core::lease::{Action, Command, Decision, State};
-use turno_core::queue::{Accepted, Cleared, Enqueue, Settle, SettleOutcome, Want};
+use turno_core::queue::{Accepted, ClaimRequest, Cleared, Enqueue, Settle, SettleOutcome};
 use turno_core::time::Time;
 
 /// The largest number of commands waiting on one route. Beyond it, callers get `Overloaded`. Bounds memory and delay.
@@ -52,8 +52,8 @@ pub(crate) type SettleDecided = (Time, Vec<SettleOutcome>);
 pub(crate) enum Job {
     Lease(Command, Reply<LeaseDecided>),
     Enqueue(Enqueue, Reply<Vec<Accepted>>),
-    Claim(Arc<QueueRow>, Want, Reply<ClaimAnswer>),
-    ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<ClaimAnswer>),
+    Claim(Arc<QueueRow>, ClaimRequest, Reply<ClaimAnswer>),
+    ClaimItem(Arc<QueueRow>, ClaimRequest, ItemId, Reply<ClaimAnswer>),
     Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
     Clear(ClearGroup, Reply<Cleared>),
@@ -145,7 +145,7 @@ impl Committers {
                 self.routes.items[0]
             }
             Job::Enqueue(call, _) => match call.items.first().and_then(|item| item.key.as_ref()) {
-                Some(key) => pick(&self.routes.items, Lane::of(key).0 as usize),
+                Some(key) => pick(&self.routes.items, Lane::from_key(key).0 as usize),
                 None => pick(&self.routes.items, turn),
             },
             Job::Claim(..) | Job::ClaimItem(..) => pick(&self.routes.items, turn),

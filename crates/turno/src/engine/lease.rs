@@ -81,7 +81,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub fn command_of(&self, resource: Resource, who: Holder, action: Action) -> Command {
-        let policy = self.inner.leases.of(&resource).clone();
+        let policy = self.inner.leases.for_resource(&resource).clone();
         Command { resource, who, via: None, policy, action }
     }
 
@@ -98,7 +98,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub fn lease_policy(&self, resource: &Resource) -> &turno_core::lease::Policy {
-        self.inner.leases.of(resource)
+        self.inner.leases.for_resource(resource)
     }
 
     /// Executes one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
@@ -123,7 +123,7 @@ impl Turno {
     pub async fn lease(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
         if self.caller.is_some() {
             // A caller with a token cannot choose its own policy.
-            command.policy = self.inner.leases.of(&command.resource).clone();
+            command.policy = self.inner.leases.for_resource(&command.resource).clone();
         }
         command.policy.check()?;
         self.check_holder(&command.who, claims_or_waits(&command.action))?;
@@ -134,7 +134,7 @@ impl Turno {
     }
 
     async fn lease_once(&self, command: &Command) -> Result<LeaseAnswer, Error> {
-        let task = TaskId::of(&command.resource);
+        let task = TaskId::from_resource(&command.resource);
         let needs = Needs::permission(permission(&command.action, task.is_some())?).on(&command.resource);
         match (&command.action, task) {
             (Action::Heartbeat { .. }, _) => {
@@ -241,7 +241,7 @@ impl Turno {
 
     /// Evaluates a stored state at `now`, as a claim would.
     pub(super) fn lease_as_of(&self, state: State, now: Time) -> State {
-        let policy = self.inner.leases.of(&state.resource);
+        let policy = self.inner.leases.for_resource(&state.resource);
         state.as_of(policy, now)
     }
 
@@ -354,7 +354,7 @@ impl Turno {
 
 /// Returns whether the action makes the caller a holder or puts them in the waiting line.
 pub(super) fn claims_or_waits(action: &Action) -> bool {
-    matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine | Action::KeepPlace)
+    matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine | Action::RenewTicket)
 }
 
 /// Returns the permission that an action needs. Refuses `Expel` and `Look`, which only the engine submits: `Expel`

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName, check_action};
 use turno_core::limits::{BATCH_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX};
-use turno_core::queue::{Accepted, Enqueue, Handed, Kind, NewItem, Policy};
+use turno_core::queue::{Accepted, DeliveryRef, Enqueue, Kind, NewItem, Policy};
 use turno_core::text::json_is_within;
 use turno_core::time::{Span, Time};
 
@@ -74,9 +74,9 @@ impl Draft {
 
 /// A delivery: the items that a claim returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Got {
+pub struct Delivery {
     /// Identifies the delivery in every settlement, including its fence.
-    pub handed: Handed,
+    pub reference: DeliveryRef,
     /// The key of the items.
     pub key: Option<Key>,
     /// The attempt of the first item.
@@ -88,12 +88,12 @@ pub struct Got {
     /// When the delivery expires unless it is settled or renewed.
     pub expires_at: Time,
     /// The items, in order.
-    pub items: Vec<GotItem>,
+    pub items: Vec<DeliveryItem>,
 }
 
 /// One item of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GotItem {
+pub struct DeliveryItem {
     /// The item's id.
     pub id: ItemId,
     /// The item's action.
@@ -123,11 +123,11 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?.id("m-1")?]).await?;
     /// let deliveries = queue.claim("worker-1", 10, Span::ZERO).await?;
     /// assert_eq!(deliveries[0].items[0].id.as_str(), "m-1");
-    /// queue.ack([deliveries[0].handed]).await?;
+    /// queue.ack([deliveries[0].reference]).await?;
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -149,8 +149,8 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-pushed-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let push = Push { text: r#"{"to":"the till"}"#.into(), shown: "the till".into() };
-    /// let queue = turno.put_queue_pushed("mails".try_into()?, Policy::of(Kind::Inbox), PushChange::Set(push)).await?;
+    /// let push = Push { text: r#"{"to":"the till"}"#.into(), display: "the till".into() };
+    /// let queue = turno.put_queue_pushed("mails".try_into()?, Policy::for_kind(Kind::Inbox), PushChange::Set(push)).await?;
     /// assert_eq!(queue.row().await?.push.as_deref(), Some(r#"{"to":"the till"}"#));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -175,7 +175,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let row = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?.row().await?;
+    /// let row = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?.row().await?;
     /// let change = |max_attempts| PutQueue {
     ///     name: row.name.clone(),
     ///     policy: Policy { max_attempts, ..row.policy.clone() },
@@ -205,7 +205,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queues-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(turno.queues().await?[0].name.as_str(), "mails");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -223,7 +223,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert!(turno.queue("mails").await.is_ok());
     /// assert!(turno.queue("letters").await.is_err(), "the queue does not exist");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -264,7 +264,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-enqueue-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::queue::Accepted;
     /// let twice = vec![Draft::json("hola")?.id("m-1")?, Draft::json("adiós")?.id("m-1")?];
     /// let answers = queue.enqueue(twice).await?;

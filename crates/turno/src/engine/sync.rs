@@ -4,15 +4,15 @@
 //! *after* the claim has committed, and calls [`SyncHandle::delivered`] before the ack. So the data are at least as
 //! new as the revision that the ack confirms.
 
-mod handed;
+mod kept_delivery;
 mod walk;
 
-pub(crate) use handed::confirm;
+pub(crate) use kept_delivery::confirm;
 pub use walk::{SyncCheck, SyncProgress};
 
 use super::Turno;
 use super::access::Needs;
-use super::queue::Got;
+use super::queue::Delivery;
 use crate::error::Error;
 use crate::store::{Delivered, Part, PartState, Pulse, SourceTables, StoreError};
 use serde_json::Value;
@@ -23,7 +23,7 @@ use turno_core::destination::Destination;
 use turno_core::event::{Event, Topic};
 use turno_core::id::{Key, QueueId};
 use turno_core::queue::Kind;
-use turno_core::sync::{Say, Source, SourceRefused, digest};
+use turno_core::sync::{Outgoing, Source, SourceRefused, digest};
 use turno_core::time::{Span, Time};
 
 /// The period over which [`SyncStatus`] counts failures.
@@ -82,7 +82,7 @@ impl SyncFault {
     pub fn all(status: Option<&SyncStatus>, has_triggers: bool) -> Vec<SyncFault> {
         let mut faults = Vec::new();
         let is_known = status.is_none_or(|status| status.trouble.is_none());
-        let installed = Installed::of(status, has_triggers);
+        let installed = Installed::from_status(status, has_triggers);
         if is_known && installed != Installed::Yes {
             faults.push(SyncFault::NotInstalled(installed));
         }
@@ -158,7 +158,7 @@ pub enum Installed {
 
 impl Installed {
     /// Derives the state from a status. `None` means that not even the queue exists.
-    pub fn of(status: Option<&SyncStatus>, has_triggers: bool) -> Installed {
+    pub fn from_status(status: Option<&SyncStatus>, has_triggers: bool) -> Installed {
         match status {
             _ if !has_triggers => Installed::NoTriggers,
             None => Installed::Absent,
@@ -231,7 +231,7 @@ impl SyncHandle {
 
     /// Returns what to send for a key now: the columns of its current row as JSON, a deactivation, or nothing. Call it
     /// after the claim, and again for each attempt. Needs `queues.consume`.
-    pub async fn current(&self, key: &Key) -> Result<Say, Error> {
+    pub async fn current(&self, key: &Key) -> Result<Outgoing, Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         Ok(self.tables()?.current(self.source.clone(), key.clone()).await??)
     }
@@ -251,13 +251,13 @@ impl SyncHandle {
 
     /// Stores the action and the data that the destination has confirmed. Call it before the ack: a crash between the
     /// two then causes one more delivery, but never a wrong record. Needs `queues.consume`.
-    pub async fn delivered(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
+    pub async fn delivered(&self, got: &Delivery, action: &str, data: Option<&str>) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         let key =
             got.key.clone().ok_or_else(|| Error::Invalid("a delivery without a key is none of a source".into()))?;
         let delivered = Delivered {
-            queue: got.handed.queue,
-            seq: got.handed.seq,
+            queue: got.reference.queue,
+            seq: got.reference.seq,
             key,
             revision: got.revision,
             action: action.to_owned(),
@@ -272,10 +272,10 @@ impl SyncHandle {
     /// The record of what the destination has stays unchanged. Needs `queues.consume`.
     ///
     /// [`Act::Skip`]: turno_core::queue::Act::Skip
-    pub async fn skipped(&self, got: &Got) -> Result<(), Error> {
+    pub async fn skipped(&self, got: &Delivery) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         let was = got.items.first().and_then(|item| item.action.clone());
-        Ok(self.tables()?.skipped(got.handed.queue, got.handed.seq, was).await?)
+        Ok(self.tables()?.skipped(got.reference.queue, got.reference.seq, was).await?)
     }
 
     /// Returns the exact SQL that [`SyncHandle::install`] runs in one transaction.
@@ -291,7 +291,7 @@ impl SyncHandle {
         let tables = self.tables()?;
         self.queue().await?;
         tables.install(self.source.clone()).await??;
-        let table = self.source.table.shown();
+        let table = self.source.table.display();
         self.record_action("sync_install", "source.installed", table.clone(), [("table", table.into())]).await
     }
 

@@ -210,7 +210,7 @@ impl Turno {
     }
 
     fn task_policy(&self) -> lease::Policy {
-        self.inner.leases.of(&TaskId(1).resource()).clone()
+        self.inner.leases.for_resource(&TaskId(1).resource()).clone()
     }
 
     /// Completes a `Lost` refusal from the history, because the row keeps only the last ending.

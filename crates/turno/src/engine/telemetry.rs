@@ -23,7 +23,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use turno_core::id::{ItemId, QueueId, Resource};
 use turno_core::lease::{Command, Decision, Ending, Outcome, Refused, State};
-use turno_core::queue::{Accepted, Act, Handed, Manage, ManageAnswer, SettleOutcome};
+use turno_core::queue::{Accepted, Act, DeliveryRef, Manage, ManageAnswer, SettleOutcome};
 use turno_core::task;
 
 /// The metrics and the log of one engine.
@@ -77,7 +77,7 @@ impl Telemetry {
             (Group::Claim(group), Outcomes::Claim(outcome)) => self.handed_out(life, group, outcome),
             (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
             (Group::Manage(group), Outcomes::Manage { answer, expired }) => {
-                expired.iter().for_each(|handed| self.delivery_ended(life, *handed, Fate::Expired, None));
+                expired.iter().for_each(|reference| self.delivery_ended(life, *reference, Fate::Expired, None));
                 self.managed(life, group, answer);
             }
             (Group::Clear(group), Outcomes::Clear(cleared)) if cleared.count > 0 => {
@@ -157,7 +157,7 @@ impl Telemetry {
     }
 
     fn handed_out(&self, life: &Recorder<'_>, group: &ClaimGroup, outcome: &ClaimOutcome) {
-        let ClaimOutcome::Dealt { deliveries, bodies, .. } = outcome else {
+        let ClaimOutcome::Claimed { deliveries, bodies, .. } = outcome else {
             return;
         };
         let queue = self.queue(group.queue);
@@ -173,7 +173,7 @@ impl Telemetry {
                     Line::Taken {
                         queue: queue.name(),
                         key: bodies.get(&delivery.seq).and_then(|body| body.key.clone()),
-                        handed: Handed::of(group.queue, delivery),
+                        reference: DeliveryRef::new(group.queue, delivery),
                         taker: want.taker.clone(),
                         items: delivery.items.iter().filter_map(known).collect(),
                     }
@@ -200,17 +200,17 @@ impl Telemetry {
                 (Act::Fail { item, .. }, Fate::Retrying | Fate::Exhausted) => item.as_ref(),
                 _ => None,
             };
-            self.delivery_ended(life, settle.handed, fate, failed);
+            self.delivery_ended(life, settle.reference, fate, failed);
         }
     }
 
     /// Reports the end of a delivery. `failed` is set if one item of a group failed: the items before it are processed
     /// and those after it were returned.
-    fn delivery_ended(&self, life: &Recorder<'_>, handed: Handed, fate: Fate, failed: Option<&ItemId>) {
-        let queue = self.queue(handed.queue);
-        queue.count(fate, if failed.is_some() { 1 } else { handed.size as usize });
+    fn delivery_ended(&self, life: &Recorder<'_>, reference: DeliveryRef, fate: Fate, failed: Option<&ItemId>) {
+        let queue = self.queue(reference.queue);
+        queue.count(fate, if failed.is_some() { 1 } else { reference.size as usize });
         if fate != Fate::Renewed {
-            life.record(|| Line::Settled { queue: queue.name(), handed, fate, item: failed.cloned() });
+            life.record(|| Line::Settled { queue: queue.name(), reference, fate, item: failed.cloned() });
         }
     }
 

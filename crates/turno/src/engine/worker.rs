@@ -12,17 +12,17 @@
 //! not repeat use [`Job::fence`] or [`Job::id`]. The queue's policy, not the worker, decides which item is next, when
 //! it is retried and when it is exhausted.
 
-mod desk;
 mod handler;
 mod held;
 mod job;
+mod runner;
 
 pub use job::{Failed, Job};
 
-use super::queue::{Got, QueueHandle};
+use super::queue::{Delivery, QueueHandle};
 use crate::error::Error;
-use desk::Desk;
 use handler::HandlerFn;
+use runner::Runner;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -39,7 +39,7 @@ const GRACE: Span = Span::from_secs(10);
 
 /// How many deliveries a worker may run at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hands {
+pub enum WorkerLimit {
     /// At most this many deliveries at once.
     UpTo(usize),
     /// One delivery, to test whether the destination is back. Prefers an item that was never tried, then the least
@@ -47,11 +47,11 @@ pub enum Hands {
     Probe,
 }
 
-impl Hands {
+impl WorkerLimit {
     pub(super) fn count(self) -> usize {
         match self {
-            Hands::UpTo(count) => count,
-            Hands::Probe => 1,
+            WorkerLimit::UpTo(count) => count,
+            WorkerLimit::Probe => 1,
         }
     }
 }
@@ -64,7 +64,7 @@ impl Hands {
 /// # std::fs::create_dir_all(&dir).unwrap();
 /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
 /// # use turno::core::{id::QueueName, queue::{Kind, Policy}, time::Span};
-/// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::of(Kind::Inbox)).await?;
+/// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
 /// # let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
 /// # drop(stop);
 /// use turno::{Failed, Job};
@@ -90,7 +90,7 @@ pub struct Worker {
     concurrency: usize,
     grace: Span,
     handler: HandlerFn,
-    hands: Option<watch::Receiver<Hands>>,
+    limit: Option<watch::Receiver<WorkerLimit>>,
     margin: Span,
 }
 
@@ -118,7 +118,7 @@ impl QueueHandle {
     /// #[derive(serde::Deserialize)]
     /// struct Mail { to: String }
     ///
-    /// let queue = turno.put_queue(QueueName::new("mail")?, Policy::of(Kind::Inbox)).await?;
+    /// let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft { payload: r#"{"to":"ana"}"#.into(), ..Draft::default() }]).await?;
     ///
     /// let (sent, mut outbox) = tokio::sync::mpsc::channel(1);
@@ -159,7 +159,7 @@ impl QueueHandle {
     /// use turno::core::{id::{Key, QueueName}, queue::{Kind, Policy}, time::Span};
     /// use turno::{Draft, Job};
     ///
-    /// let policy = Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) };
+    /// let policy = Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) };
     /// let queue = turno.put_queue(QueueName::new("chat")?, policy).await?;
     /// let message = |text: &str| Draft { key: Key::new("ana").ok(), payload: text.into(), ..Draft::default() };
     /// queue.enqueue(vec![message(r#""hola""#), message(r#""¿hay alguien?""#)]).await?;
@@ -198,12 +198,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-delivery-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::{Draft, Got, Kind, Policy};
+    /// # use turno::{Draft, Delivery, Kind, Policy};
     /// use turno::core::queue::Act;
-    /// let queue = turno.put_queue("mail", Policy::of(Kind::Inbox)).await?;
+    /// let queue = turno.put_queue("mail", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let (sent, mut outbox) = tokio::sync::mpsc::channel(1);
-    /// let worker = queue.delivery_worker(move |got: Got| {
+    /// let worker = queue.delivery_worker(move |got: Delivery| {
     ///     let sent = sent.clone();
     ///     async move {
     ///         drop(sent.send(got.items[0].payload.clone()).await);
@@ -218,7 +218,7 @@ impl QueueHandle {
     /// ```
     pub fn delivery_worker<F, R>(&self, handler: F) -> Worker
     where
-        F: Fn(Got) -> R + Send + Sync + 'static,
+        F: Fn(Delivery) -> R + Send + Sync + 'static,
         R: Future<Output = Act> + Send + 'static,
     {
         Worker::new(self, handler::settling(handler))
@@ -234,7 +234,7 @@ impl Worker {
             concurrency: CONCURRENCY,
             grace: GRACE,
             handler,
-            hands: None,
+            limit: None,
             margin: Span::ZERO,
         }
     }
@@ -253,8 +253,8 @@ impl Worker {
 
     /// Sets a changing limit below the concurrency. At 0 the worker claims nothing, and running handlers continue. For
     /// callers that must throttle for a while.
-    pub fn hands(mut self, hands: watch::Receiver<Hands>) -> Worker {
-        self.hands = Some(hands);
+    pub fn limit(mut self, limit: watch::Receiver<WorkerLimit>) -> Worker {
+        self.limit = Some(limit);
         self
     }
 
@@ -280,7 +280,7 @@ impl Worker {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # use turno::core::{id::QueueName, queue::{Kind, Policy}};
-    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// let running = queue.worker(|_: turno::Job<String>| async { Ok(()) }).start()?;
     /// running.stop().await;
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -292,7 +292,7 @@ impl Worker {
             return Err(Error::Invalid(format!("a worker's concurrency must be between 1 and {BATCH_MAX}")));
         }
         let (stop, stopping) = watch::channel(false);
-        let task = tokio::spawn(Desk::new(self, stopping).run());
+        let task = tokio::spawn(Runner::new(self, stopping).run());
         Ok(RunningWorker { stop, task })
     }
 
@@ -305,7 +305,7 @@ impl Worker {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # use turno::core::{id::QueueName, queue::{Kind, Policy}};
-    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// # let signal = std::future::ready(());
     /// queue.worker(|_: turno::Job<String>| async { Ok(()) }).run_until(signal).await?;
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -340,7 +340,7 @@ impl RunningWorker {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # use turno::core::{id::QueueName, queue::{Kind, Policy}, time::Span};
-    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![turno::Draft { payload: "1".into(), ..Default::default() }]).await?;
     /// let endless = |_: turno::Job<u8>| std::future::pending();
     /// let running = queue.worker(endless).grace(Span::ZERO).start()?;

@@ -175,7 +175,7 @@ impl Reader {
     ) -> Result<Vec<(QueueName, Topic)>, StoreError> {
         if changed.all || changed.queues.iter().any(|queue| !known.contains_key(queue)) {
             let rows = self.store.queues().await?.into_iter();
-            *known = rows.map(|row| (row.id, (row.name, Topic::of(row.policy.kind)))).collect();
+            *known = rows.map(|row| (row.id, (row.name, Topic::for_kind(row.policy.kind)))).collect();
         }
         let is_changed = |queue: &QueueId| changed.all || changed.queues.contains(queue);
         Ok(known.iter().filter(|(queue, _)| is_changed(queue)).map(|(_, named)| named.clone()).collect())

@@ -2,23 +2,23 @@
 
 use super::Pending;
 use turno_core::id::QueueId;
-use turno_core::queue::Handed;
+use turno_core::queue::DeliveryRef;
 
 /// A store whose database has an intake.
 pub trait IntakeStore: Send + Sync {
     /// Finds what transactions of applications have enqueued or completed and committed so far. Returns the queues that
     /// have rows to take in.
-    fn find(&self, who: TakesIn) -> Pending<'_, Vec<QueueId>>;
+    fn find(&self, who: IntakeCaller) -> Pending<'_, Vec<QueueId>>;
 
     /// Takes in one slice of a queue's rows, up to those that [`IntakeStore::find`] has found. A slice is bounded in
     /// rows, bytes and time, and keeps the order of the calls.
-    fn take_in(&self, queue: QueueId, who: TakesIn) -> Pending<'_, IntakeSlice>;
+    fn take_in(&self, queue: QueueId, who: IntakeCaller) -> Pending<'_, IntakeSlice>;
 }
 
 /// The caller of the intake. Callers and the background task have separate connections, so that neither waits for the
 /// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakesIn {
+pub enum IntakeCaller {
     /// The background task.
     Background,
     /// A call about this queue that waits for the result.
@@ -35,5 +35,5 @@ pub struct IntakeSlice {
     /// Rows are left for another slice.
     pub more: bool,
     /// Completed deliveries of sync queues. From then on the consumer has what it was handed.
-    pub completed: Vec<Handed>,
+    pub completed: Vec<DeliveryRef>,
 }

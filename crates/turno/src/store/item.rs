@@ -1,7 +1,9 @@
 //! Reads about a queue and its items, outside of groups.
 
 use turno_core::id::{Fence, Key, Seq};
-use turno_core::queue::{AttemptError, Body, CameBack, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, Taker};
+use turno_core::queue::{
+    AttemptError, Body, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, UncountedDelivery, WorkerName,
+};
 use turno_core::time::Time;
 
 /// How many items of a queue are in each state.
@@ -23,7 +25,7 @@ pub struct Counts {
 
 impl Counts {
     /// Returns the count for a state.
-    pub fn of(&self, state: ItemState) -> i64 {
+    pub fn get(&self, state: ItemState) -> i64 {
         match state {
             ItemState::Pending => self.pending,
             ItemState::InProcess => self.in_process,
@@ -86,14 +88,14 @@ pub struct ItemRecord {
     /// Failed attempts, oldest first.
     pub errors: Vec<AttemptError>,
     /// Hand-outs that ended without counting as an attempt, oldest first. Only the newest are kept.
-    pub came_back: Vec<CameBack>,
+    pub came_back: Vec<UncountedDelivery>,
 }
 
 /// The live hand-out, or the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandOut {
     /// The holder of the delivery.
-    pub taker: Taker,
+    pub taker: WorkerName,
     /// The delivery's fence.
     pub fence: Fence,
     /// When the item was handed out; `None` for items that finished before this column existed.
@@ -155,7 +157,7 @@ impl ItemRecord {
     }
 
     /// Returns hand-outs whose revision was superseded. Returned hand-outs do not count, because they were not tried.
-    fn overtaken(&self) -> impl DoubleEndedIterator<Item = &CameBack> {
+    fn overtaken(&self) -> impl DoubleEndedIterator<Item = &UncountedDelivery> {
         self.came_back.iter().filter(|back| back.how != Last::Returned)
     }
 

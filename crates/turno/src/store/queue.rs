@@ -7,8 +7,8 @@ use turno_core::audit::{Actor, Draft};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::limits::PROBE_HEADS;
 use turno_core::queue::{
-    Accepted, Act, Body, Changes, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Item, Kind, Known, Loaded, Policy,
-    Settle, SettleOutcome, Taker, Want, Wants, enqueue, hand_out, resume, settle, typing,
+    Accepted, Act, Body, Changes, ClaimRead, ClaimRequest, Delivery, DeliveryRef, Enqueue, EnqueueRead, FrontItem,
+    Item, Kind, Known, Loaded, Policy, Settle, SettleOutcome, WorkerName, enqueue, hand_out, resume, settle, typing,
 };
 use turno_core::time::Time;
 
@@ -30,7 +30,7 @@ pub struct PutQueue {
 
 impl PutQueue {
     /// Returns a request that sets the policy unconditionally and keeps the push.
-    pub fn of(name: QueueName, policy: Policy) -> PutQueue {
+    pub fn new(name: QueueName, policy: Policy) -> PutQueue {
         PutQueue { name, policy, push: PushChange::Keep, seen: None }
     }
 
@@ -67,7 +67,7 @@ impl EnqueueGroup {
             .filter(|call| call.policy.kind != Kind::Inbox)
             .flat_map(|call| {
                 let size = Enqueue::front_size(&call.policy);
-                call.items.iter().filter_map(move |item| Some((call.queue, Lane::of(item.key.as_ref()?), size)))
+                call.items.iter().filter_map(move |item| Some((call.queue, Lane::from_key(item.key.as_ref()?), size)))
             })
             .collect();
         // If two calls carry different policies of the same queue, the larger front serves both.
@@ -178,11 +178,11 @@ pub struct ClaimGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// The next due deliveries, for callers in the order of arrival.
-    Next(Vec<Want>),
+    Next(Vec<ClaimRequest>),
     /// This item, if it is due and the head of its lane.
     Item {
         /// The caller.
-        want: Want,
+        want: ClaimRequest,
         /// The item's id.
         id: ItemId,
     },
@@ -192,7 +192,7 @@ pub enum Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimOutcome {
     /// Deliveries, with the bodies of their items.
-    Dealt {
+    Claimed {
         /// The time the deliveries were decided with.
         now: Time,
         /// One list per caller, in the order of the claims.
@@ -210,7 +210,7 @@ pub enum ClaimOutcome {
 
 impl ClaimGroup {
     /// Returns the callers.
-    pub fn wants(&self) -> &[Want] {
+    pub fn wants(&self) -> &[ClaimRequest] {
         match &self.claim {
             Claim::Next(wants) => wants,
             Claim::Item { want, .. } => std::slice::from_ref(want),
@@ -228,7 +228,7 @@ impl ClaimGroup {
     /// Returns whether the claim is a probe, which chooses among more heads than it takes. A probe is alone in its
     /// group.
     pub fn probes(&self) -> bool {
-        matches!(self.wants(), [Want { probes: true, .. }])
+        matches!(self.wants(), [ClaimRequest { probes: true, .. }])
     }
 
     /// Returns whether items behind a head can go with it, so that the lanes' fronts must be read.
@@ -238,9 +238,9 @@ impl ClaimGroup {
 
     /// Returns the caller and the request id of a repeatable claim. Such a claim is alone in its group, so that its
     /// repeats run one after another: the store locks the request id and first looks for the earlier deliveries.
-    pub fn request(&self) -> Option<(&Taker, &Arc<str>)> {
+    pub fn request(&self) -> Option<(&WorkerName, &Arc<str>)> {
         match self.wants() {
-            [Want { taker, request: Some(request), .. }] => Some((taker, request)),
+            [ClaimRequest { taker, request: Some(request), .. }] => Some((taker, request)),
             _ => None,
         }
     }
@@ -251,7 +251,7 @@ impl ClaimGroup {
     }
 
     /// Assigns the due heads to the callers.
-    pub fn decide(&self, read: Wants) -> (Changes, Vec<Vec<Delivery>>) {
+    pub fn decide(&self, read: ClaimRead) -> (Changes, Vec<Vec<Delivery>>) {
         hand_out(&self.policy, self.wants(), read)
     }
 }
@@ -275,7 +275,7 @@ pub struct SettleRead {
 impl SettleGroup {
     /// Returns the lanes to lock, each once and in order.
     pub fn lanes(&self) -> Vec<(QueueId, Lane)> {
-        let lane = |settle: &Settle| Some((settle.handed.queue, settle.handed.lane?));
+        let lane = |settle: &Settle| Some((settle.reference.queue, settle.reference.lane?));
         let mut lanes: Vec<_> = self.settlements.iter().filter_map(lane).collect();
         lanes.sort();
         lanes.dedup();
@@ -294,20 +294,20 @@ impl SettleGroup {
     pub fn decide(&self, read: SettleRead) -> (Changes, Vec<SettleOutcome>) {
         let SettleRead { now, mut loaded } = read;
         let mut changes = Changes::default();
-        let mut over: HashMap<Handed, SettleOutcome> = HashMap::new();
+        let mut over: HashMap<DeliveryRef, SettleOutcome> = HashMap::new();
         let mut answers = vec![SettleOutcome::Stale; self.settlements.len()];
         for beats in [false, true] {
             for (index, command) in self.settlements.iter().enumerate() {
                 if matches!(command.act, Act::Beat) != beats {
                     continue;
                 }
-                match over.get(&command.handed) {
+                match over.get(&command.reference) {
                     Some(renewed @ SettleOutcome::Renewed { .. }) => answers[index] = renewed.clone(),
                     Some(_) => {}
                     None => {
                         let answer = settle(command, &mut loaded[index], now, &mut changes);
                         if !matches!(answer, SettleOutcome::Stale | SettleOutcome::NotInDelivery) {
-                            over.insert(command.handed, answer.clone());
+                            over.insert(command.reference, answer.clone());
                         }
                         answers[index] = answer;
                     }
@@ -337,7 +337,7 @@ impl TypingGroup {
 
     /// Returns the lanes whose fronts are read.
     pub fn lanes(&self) -> Vec<Lane> {
-        let mut lanes: Vec<Lane> = self.keys.iter().map(Lane::of).collect();
+        let mut lanes: Vec<Lane> = self.keys.iter().map(Lane::from_key).collect();
         lanes.sort();
         lanes.dedup();
         lanes
@@ -359,7 +359,7 @@ pub struct Push {
     /// The stored form, which the server reads.
     pub text: Arc<str>,
     /// A one-line form for people, without secrets, for the audit.
-    pub shown: Arc<str>,
+    pub display: Arc<str>,
 }
 
 /// The change of a queue's push when its policy is set.
@@ -388,7 +388,7 @@ impl PushChange {
         match self {
             PushChange::Keep => before.map_or(serde_json::Value::Null, |_| "unchanged".into()),
             PushChange::Remove => serde_json::Value::Null,
-            PushChange::Set(push) => (&*push.shown).into(),
+            PushChange::Set(push) => (&*push.display).into(),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Found {
 impl RepairGroup {
     /// Returns the lane to rebuild: the one that the finding names, or that of the item it names.
     pub fn lane(&self, found: &Found) -> Option<Lane> {
-        let of_key = || found.key.as_ref().filter(|_| self.policy.kind != Kind::Inbox).map(Lane::of);
+        let of_key = || found.key.as_ref().filter(|_| self.policy.kind != Kind::Inbox).map(Lane::from_key);
         self.damaged.lane.or_else(of_key)
     }
 

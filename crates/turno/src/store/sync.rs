@@ -5,7 +5,7 @@ use std::sync::Arc;
 use turno_core::audit::Draft;
 use turno_core::event::Event;
 use turno_core::id::{Key, QueueId, Seq};
-use turno_core::sync::{Kept, Say, Source, SourceRefused};
+use turno_core::sync::{KeyState, Outgoing, Source, SourceRefused};
 use turno_core::time::Time;
 
 /// A delivery that the destination has confirmed: the state of a key that the destination has from then on.
@@ -130,7 +130,7 @@ pub trait SourceTables: Send + Sync {
     ///
     /// Runs as its own statement after the claim has committed, so that it sees every change that the claimed revision
     /// stands for.
-    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Say>;
+    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Outgoing>;
 
     /// Writes an audit entry about a source, and its event. In a separate transaction, so that an installation runs
     /// exactly the planned SQL and nothing else.
@@ -147,5 +147,5 @@ pub trait SourceTables: Send + Sync {
         walk: Walk,
         after: Option<String>,
         limit: u32,
-    ) -> Sourced<'_, Vec<Kept>>;
+    ) -> Sourced<'_, Vec<KeyState>>;
 }

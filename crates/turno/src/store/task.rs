@@ -167,7 +167,7 @@ pub struct TaskPage {
 
 impl TaskPage {
     /// Builds a page from at most `limit` + 1 tasks. One more than `limit` means that another page follows.
-    pub fn of(now: Time, limit: u32, tasks: Vec<Task>, leases: Vec<lease::State>) -> TaskPage {
+    pub fn new(now: Time, limit: u32, tasks: Vec<Task>, leases: Vec<lease::State>) -> TaskPage {
         let more = tasks.len() > limit as usize;
         let tasks: Vec<_> = tasks.into_iter().zip(leases).take(limit as usize).collect();
         let next = tasks.last().filter(|_| more).map(|(task, _)| task.id);
@@ -192,11 +192,11 @@ pub struct StockLevel {
 /// must stay inside the given transaction. Calls to other systems belong in a queue.
 pub trait Effect: Send + Sync + 'static {
     /// Applies the line's effect, or refuses it.
-    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a>;
+    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a>;
 }
 
 /// The future of an effect.
-pub type Effected<'a> = Pin<Box<dyn Future<Output = Result<(), EffectError>> + Send + 'a>>;
+pub type EffectFuture<'a> = Pin<Box<dyn Future<Output = Result<(), EffectError>> + Send + 'a>>;
 
 /// The line whose effect is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -95,7 +95,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Handed, SettleOutcome, Waited};
+use turno_core::queue::{DeliveryRef, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -262,7 +262,7 @@ impl Store for PostgresStore {
         Box::pin(self.queue_list())
     }
 
-    fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
         Box::pin(self.items_expired(limit))
     }
 
@@ -270,8 +270,8 @@ impl Store for PostgresStore {
         Box::pin(self.queue_next_look(queue, after))
     }
 
-    fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
-        Box::pin(self.items_settled(handed))
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+        Box::pin(self.items_settled(reference))
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {

@@ -59,7 +59,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Handed, SettleOutcome, Waited};
+use turno_core::queue::{DeliveryRef, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 use workers::Workers;
@@ -265,7 +265,7 @@ impl Store for SqliteStore {
         self.looks.run(|db| looks::queues(db))
     }
 
-    fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
         let clock = self.clock.clone();
         self.looks.run(move |db| looks::expired(db, now(&clock), limit))
     }
@@ -274,8 +274,8 @@ impl Store for SqliteStore {
         self.looks.run(move |db| looks::next_look(db, queue, after))
     }
 
-    fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
-        self.beats.run(move |db| looks::settled(db, &handed))
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+        self.beats.run(move |db| looks::settled(db, &reference))
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {

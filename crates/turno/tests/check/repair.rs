@@ -4,7 +4,7 @@ use super::{findings, plant, push};
 use turno::core::queue::{Act, OnExhausted, SettleOutcome, WhyReason};
 use turno::core::time::Span;
 use turno::store::AuditQuery;
-use turno::{Draft, Got, Kind, Policy, QueueHandle, Settlement, Turno};
+use turno::{Delivery, Draft, Kind, Policy, QueueHandle, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
 
 /// A way in which the rows of Ana's lane can contradict each other.
@@ -12,7 +12,7 @@ use turno_testkit::conformance::{Backend, World};
 pub(super) struct Shape {
     pub(super) name: &'static str,
     /// How many deliveries are in process at the damage: 0, or 1 with the first three items.
-    handed: usize,
+    reference: usize,
     sql: &'static str,
     /// The invariant that the check reports, and a part of its text.
     found: (&'static str, &'static str),
@@ -26,7 +26,7 @@ pub(super) struct Shape {
 
 const ALL: &[&str] = &["m1", "m2", "m3", "m4", "m5", "m6"];
 const WAITING: Shape =
-    Shape { name: "", handed: 0, sql: "", found: ("", ""), drained: ALL, settleable: false, why: "damaged" };
+    Shape { name: "", reference: 0, sql: "", found: ("", ""), drained: ALL, settleable: false, why: "damaged" };
 
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
@@ -50,21 +50,21 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "a_second_delivery_that_took_an_item_of_the_first",
-        handed: 1,
+        reference: 1,
         sql: "update turno.hot set fence = fence + 1, size = 1 where seq = (select seq from turno.body where id = 'm3')",
         found: ("Q10", "was handed out with 3 items and has 2"),
         ..WAITING
     },
     Shape {
         name: "a_delivery_of_a_wrong_size",
-        handed: 1,
+        reference: 1,
         sql: "update turno.hot set size = 5 where expires_at is not null and lane is not null",
         found: ("Q10", "was handed out with 5 items and has 3"),
         ..WAITING
     },
     Shape {
         name: "a_head_beside_a_delivery",
-        handed: 1,
+        reference: 1,
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm5')",
         found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
         drained: &["m4", "m5", "m6"],
@@ -73,7 +73,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "two_whole_deliveries",
-        handed: 1,
+        reference: 1,
         sql: "update turno.hot set fence = 2, size = 1, expires_at = 9000000000000, attempt = 1, handed = revision
               where seq = (select seq from turno.body where id = 'm5')",
         found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
@@ -90,7 +90,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "an_item_of_a_delivery_without_a_body",
-        handed: 1,
+        reference: 1,
         sql: "delete from turno.body where id = 'm2'",
         found: ("Q5", "it is unfinished and carries nothing"),
         drained: &["m1", "m3", "m4", "m5", "m6"],
@@ -114,7 +114,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "an_item_that_is_ready_and_handed_out",
-        handed: 1,
+        reference: 1,
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm1')",
         found: ("Q8", "queue bot, item m1: its condition contradicts itself"),
         drained: &["m4", "m5", "m6"],
@@ -124,12 +124,12 @@ pub(super) const SHAPES: &[Shape] = &[
 ];
 
 /// Fills lanes of two keys and damages Ana's.
-async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<Got>) {
+async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<Delivery>) {
     let world = World::on(backend).await;
-    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &ALL.iter().map(|id| (*id, "ana")).collect::<Vec<_>>()).await;
-    let got = if shape.handed > 0 { queue.claim("dead", 1, Span::ZERO).await.unwrap().pop() } else { None };
+    let got = if shape.reference > 0 { queue.claim("dead", 1, Span::ZERO).await.unwrap().pop() } else { None };
     push(&queue, &[("n1", "leo"), ("n2", "leo")]).await;
     assert_eq!(findings(&world.turno).await, [], "intact before");
     plant(&world, shape.sql).await;
@@ -157,8 +157,8 @@ async fn drained(queue: &QueueHandle, key: &str) -> Vec<String> {
     }
 }
 
-async fn ack(queue: &QueueHandle, got: &Got) -> SettleOutcome {
-    queue.ack([got.handed]).await.unwrap().remove(0).outcome
+async fn ack(queue: &QueueHandle, got: &Delivery) -> SettleOutcome {
+    queue.ack([got.reference]).await.unwrap().remove(0).outcome
 }
 
 async fn why(queue: &QueueHandle, key: &str) -> &'static str {
@@ -190,7 +190,7 @@ pub(super) async fn a_damaged_lane_is_found_and_repaired_and_drains_in_order(bac
 pub(super) async fn a_repair_reaches_running_instances(backend: Backend) {
     let world = World::on(backend).await;
     let other = world.instance().await;
-    let policy = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &[("m1", "ana"), ("m2", "ana"), ("m3", "ana")]).await;
     // Both processes have used the lane and cache its floor after `m1`.
@@ -209,7 +209,7 @@ pub(super) async fn a_repair_reaches_running_instances(backend: Backend) {
 
 pub(super) async fn an_inbox_item_that_is_not_ready_is_repaired(backend: Backend) {
     let world = World::on(backend).await;
-    let queue = world.turno.put_queue("in", Policy::of(Kind::Inbox)).await.unwrap();
+    let queue = world.turno.put_queue("in", Policy::for_kind(Kind::Inbox)).await.unwrap();
     push(&queue, &[("a", "k"), ("b", "k")]).await;
     plant(&world, "update turno.hot set ready_at = null where seq = (select seq from turno.body where id = 'a')").await;
     let reason = queue.why_item("a".try_into().unwrap()).await.unwrap().unwrap().reason;
@@ -224,12 +224,13 @@ pub(super) async fn an_inbox_item_that_is_not_ready_is_repaired(backend: Backend
 /// Regression: a lane without a head was not found if it also had an exhausted item.
 pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(backend: Backend) {
     let world = World::on(backend).await;
-    let policy = Policy { window: Span::ZERO, batch_max: 1, on_exhausted: OnExhausted::Hold, ..Policy::of(Kind::Lane) };
+    let policy =
+        Policy { window: Span::ZERO, batch_max: 1, on_exhausted: OnExhausted::Hold, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &[("m1", "ana"), ("m2", "ana")]).await;
-    let handed = queue.claim("w", 1, Span::ZERO).await.unwrap()[0].handed;
+    let reference = queue.claim("w", 1, Span::ZERO).await.unwrap()[0].reference;
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { handed, act }]).await.unwrap();
+    queue.settle(vec![Settlement { reference, act }]).await.unwrap();
     assert_eq!(why(&queue, "ana").await, "lane_held");
     assert_eq!(findings(&world.turno).await, [], "a held lane is intact");
     // Makes the second item the exhausted one: no item holds the lane, and it has no head.
@@ -250,7 +251,7 @@ pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(back
 
 pub(super) async fn two_unfinished_items_of_a_sync_key_are_merged(backend: Backend) {
     let world = World::on(backend).await;
-    let queue = world.turno.put_queue("people", Policy::of(Kind::Sync)).await.unwrap();
+    let queue = world.turno.put_queue("people", Policy::for_kind(Kind::Sync)).await.unwrap();
     let draft = |id: &str, key: &str| Draft::json(id).unwrap().id(id).unwrap().key(key).unwrap();
     queue.enqueue(vec![draft("old", "ana"), draft("new", "leo")]).await.unwrap();
     // Gives the newer item to Ana too, as after an enqueue that missed the older one.

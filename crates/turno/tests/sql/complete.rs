@@ -3,10 +3,10 @@
 use super::*;
 use turno::ClaimedItem;
 use turno::core::id::QueueId;
-use turno::core::queue::{Handed, ManageRefused, SettleOutcome};
+use turno::core::queue::{DeliveryRef, ManageRefused, SettleOutcome};
 
 /// Creates a queue with one delivery in process, and a table for its effect.
-async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
+async fn reference(world: &World, kind: Kind) -> (QueueHandle, Delivery) {
     let queue = world.queue("q", plain(kind)).await;
     world.sql.batch_execute("create table effect (what text)").await.unwrap();
     queue.enqueue(vec![draft("x", "ana")]).await.unwrap();
@@ -15,7 +15,7 @@ async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
 }
 
 /// Writes the effect and completes the delivery, in a transaction that stays open.
-async fn completing(world: &World, got: &Got) -> Client {
+async fn completing(world: &World, got: &Delivery) -> Client {
     let app = world.begin().await;
     app.execute("insert into effect values ('done')", &[]).await.unwrap();
     complete(&app, got).await.unwrap();
@@ -30,14 +30,14 @@ async fn effects(world: &World) -> i64 {
 async fn a_commit_acks_and_a_rollback_leaves_the_delivery_to_its_worker() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let world = World::new().await;
-        let (queue, got) = handed(&world, kind).await;
+        let (queue, got) = reference(&world, kind).await;
         end(&completing(&world, &got).await, "rollback").await;
         assert_eq!((queue.counts().await.unwrap().in_process, effects(&world).await), (1, 0));
         end(&completing(&world, &got).await, "commit").await;
         let counts = queue.counts().await.unwrap();
         assert_eq!((counts.processed, counts.in_process, effects(&world).await), (1, 0, 1));
         assert_eq!(refused(complete(&world.sql, &got).await), "TN010", "the delivery is already acked");
-        let ack = queue.ack([got.handed]).await.unwrap();
+        let ack = queue.ack([got.reference]).await.unwrap();
         assert_eq!((&ack[0].outcome, ack[0].repeated), (&SettleOutcome::Acked, true));
     }
 }
@@ -45,7 +45,7 @@ async fn a_commit_acks_and_a_rollback_leaves_the_delivery_to_its_worker() {
 #[tokio::test]
 async fn rolling_back_to_a_savepoint_undoes_the_ack() {
     let world = World::new().await;
-    let (queue, got) = handed(&world, Kind::Lane).await;
+    let (queue, got) = reference(&world, Kind::Lane).await;
     let app = world.begin().await;
     end(&app, "savepoint s").await;
     complete(&app, &got).await.unwrap();
@@ -68,7 +68,7 @@ async fn completing_a_group_acks_all_items_and_frees_the_lane() {
 #[tokio::test]
 async fn a_change_during_the_delivery_is_delivered_after_the_completion() {
     let world = World::new().await;
-    let (queue, got) = handed(&world, Kind::Sync).await;
+    let (queue, got) = reference(&world, Kind::Sync).await;
     let app = completing(&world, &got).await;
     app.execute("select turno.enqueue('q', '\"newer\"', key => 'ana')", &[]).await.unwrap();
     end(&app, "commit").await;
@@ -80,11 +80,11 @@ async fn a_change_during_the_delivery_is_delivered_after_the_completion() {
 async fn an_expired_delivery_is_not_handed_out_while_a_transaction_completes_it() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let world = World::new().await;
-        let (queue, got) = handed(&world, kind).await;
+        let (queue, got) = reference(&world, kind).await;
         let other = World::engine(&world.url, true).await;
         let other = other.queue(QueueName::new("q").unwrap()).await.unwrap();
         let app = completing(&world, &got).await;
-        world.pass(60_000).await;
+        world.advance(60_000).await;
         for _ in 0..3 {
             assert_eq!(claim(&queue).await, None);
             assert_eq!(claim(&other).await, None);
@@ -94,7 +94,7 @@ async fn an_expired_delivery_is_not_handed_out_while_a_transaction_completes_it(
         let counts = queue.counts().await.unwrap();
         assert_eq!((counts.processed, effects(&world).await), (1, 1), "{kind:?}");
         let record = queue.item(id("x")).await.unwrap().unwrap();
-        assert_eq!((record.done.unwrap().fence, record.errors.len()), (got.handed.fence, 0));
+        assert_eq!((record.done.unwrap().fence, record.errors.len()), (got.reference.fence, 0));
     }
 }
 
@@ -102,7 +102,7 @@ async fn an_expired_delivery_is_not_handed_out_while_a_transaction_completes_it(
 async fn why_says_completing_while_a_transaction_completes_an_expired_delivery() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let world = World::new().await;
-        let (queue, got) = handed(&world, kind).await;
+        let (queue, got) = reference(&world, kind).await;
         let app = completing(&world, &got).await;
         let seen = async || {
             let (item, key) = (
@@ -113,7 +113,7 @@ async fn why_says_completing_while_a_transaction_completes_an_expired_delivery()
             (item.running, item.reason.code())
         };
         assert_eq!(seen().await, (true, "running"), "{kind:?}");
-        world.pass(60_000).await;
+        world.advance(60_000).await;
         assert_eq!(seen().await, (true, "completing"), "{kind:?}");
         assert_eq!(queue.claim_item("other", id("x")).await.unwrap(), ClaimedItem::AlreadyClaimed, "{kind:?}");
         let refused = queue.cancel(id("x")).await.unwrap();
@@ -127,9 +127,9 @@ async fn why_says_completing_while_a_transaction_completes_an_expired_delivery()
 #[tokio::test]
 async fn an_expired_delivery_is_handed_out_again_once_its_transaction_rolled_back() {
     let world = World::new().await;
-    let (queue, got) = handed(&world, Kind::Lane).await;
+    let (queue, got) = reference(&world, Kind::Lane).await;
     let app = completing(&world, &got).await;
-    world.pass(60_000).await;
+    world.advance(60_000).await;
     assert_eq!(claim(&queue).await, None);
     end(&app, "rollback").await;
     let again = claim(&queue).await.expect("the item is free again");
@@ -147,11 +147,11 @@ const BY_HAND: &str = "insert into turno.intake (kind, at, queue, seq, lane, siz
 #[tokio::test]
 async fn control_without_the_lock_the_item_is_processed_twice() {
     let world = World::new().await;
-    let (queue, got) = handed(&world, Kind::Lane).await;
+    let (queue, got) = reference(&world, Kind::Lane).await;
     let app = world.begin().await;
     app.execute("insert into effect values ('first')", &[]).await.unwrap();
-    assert_eq!(app.execute(BY_HAND, &[&got.handed.seq.0, &got.handed.fence.0]).await.unwrap(), 1);
-    world.pass(60_000).await;
+    assert_eq!(app.execute(BY_HAND, &[&got.reference.seq.0, &got.reference.fence.0]).await.unwrap(), 1);
+    world.advance(60_000).await;
     let again = claim(&queue).await.expect("without the lock the delivery is taken back");
     end(&completing(&world, &again).await, "commit").await;
     end(&app, "commit").await;
@@ -163,7 +163,7 @@ async fn control_without_the_lock_the_item_is_processed_twice() {
 async fn of_two_transactions_that_complete_the_same_delivery_one_is_refused() {
     for (how, second) in [("commit", Some("TN010")), ("rollback", None)] {
         let world = World::new().await;
-        let (queue, got) = handed(&world, Kind::Inbox).await;
+        let (queue, got) = reference(&world, Kind::Inbox).await;
         let first = completing(&world, &got).await;
         let app = world.begin().await;
         let mut waiting = Box::pin(complete(&app, &got));
@@ -179,8 +179,8 @@ async fn of_two_transactions_that_complete_the_same_delivery_one_is_refused() {
 #[tokio::test]
 async fn complete_refuses_deliveries_that_are_not_live_under_the_fence() {
     let world = World::new().await;
-    let (queue, got) = handed(&world, Kind::Lane).await;
-    let (token, fence) = (got.handed.token(), got.handed.fence.0);
+    let (queue, got) = reference(&world, Kind::Lane).await;
+    let (token, fence) = (got.reference.token(), got.reference.fence.0);
     let call = async |token: &str, fence: i64| {
         refused(world.sql.query("select turno.complete($1, $2)", &[&token, &fence]).await)
     };
@@ -201,13 +201,13 @@ async fn complete_refuses_deliveries_that_are_not_live_under_the_fence() {
         assert_eq!(refused(complete(&app, &got).await), "TN012");
         end(&app, "rollback").await;
     }
-    world.pass(15_000).await;
+    world.advance(15_000).await;
     assert_eq!(
         refused(complete(&app, &got).await),
         "TN010",
         "the delivery has expired, even if no other claim took it"
     );
-    queue.ack([got.handed]).await.unwrap();
+    queue.ack([got.reference]).await.unwrap();
     assert_eq!(world.number("select count(*) from turno.intake").await, 0);
 }
 
@@ -218,26 +218,26 @@ async fn an_altered_delivery_is_refused_and_nothing_is_acked() {
     queue.enqueue(["1", "2", "3", "4"].map(|id| draft(id, "ana")).into()).await.unwrap();
     queue.enqueue(vec![draft("other", "luis")]).await.unwrap();
     let got = queue.claim("worker", 2, Span::ZERO).await.unwrap();
-    let (handed, other) = (got[0].handed, got[1].handed);
-    assert_eq!((handed.size, other.size), (3, 1));
+    let (reference, other) = (got[0].reference, got[1].reference);
+    assert_eq!((reference.size, other.size), (3, 1));
     let second = queue.item(id("2")).await.unwrap().unwrap().body.seq;
     let altered = [
-        Handed { size: 0, ..handed },
-        Handed { size: 1, ..handed },
-        Handed { size: 2, ..handed },
-        Handed { size: 4, ..handed },
-        Handed { seq: second, ..handed },
-        Handed { seq: second, size: 2, ..handed },
-        Handed { seq: second, size: 1, ..handed },
-        Handed { seq: other.seq, ..handed },
-        Handed { lane: other.lane, ..handed },
-        Handed { lane: None, ..handed },
-        Handed { queue: QueueId(handed.queue.0 + 1), ..handed },
-        Handed { size: 2, ..other },
+        DeliveryRef { size: 0, ..reference },
+        DeliveryRef { size: 1, ..reference },
+        DeliveryRef { size: 2, ..reference },
+        DeliveryRef { size: 4, ..reference },
+        DeliveryRef { seq: second, ..reference },
+        DeliveryRef { seq: second, size: 2, ..reference },
+        DeliveryRef { seq: second, size: 1, ..reference },
+        DeliveryRef { seq: other.seq, ..reference },
+        DeliveryRef { lane: other.lane, ..reference },
+        DeliveryRef { lane: None, ..reference },
+        DeliveryRef { queue: QueueId(reference.queue.0 + 1), ..reference },
+        DeliveryRef { size: 2, ..other },
     ];
-    for handed in altered {
-        let altered = Got { handed, ..got[0].clone() };
-        assert_eq!(refused(complete(&world.sql, &altered).await), "TN010", "{handed:?}");
+    for reference in altered {
+        let altered = Delivery { reference, ..got[0].clone() };
+        assert_eq!(refused(complete(&world.sql, &altered).await), "TN010", "{reference:?}");
     }
     assert_eq!(world.number("select count(*) from turno.intake").await, 0);
     assert_eq!(queue.counts().await.unwrap().in_process, 4);

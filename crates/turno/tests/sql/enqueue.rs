@@ -61,7 +61,7 @@ async fn committed_items_of_a_key_keep_their_order_and_ids_are_accepted_once() {
     let mut order = Vec::new();
     while let Some(got) = claim(&queue).await {
         order.push(got.items[0].id.to_string());
-        queue.ack([got.handed]).await.unwrap();
+        queue.ack([got.reference]).await.unwrap();
     }
     order.retain(|id| id != "known");
     assert_eq!(order, ["1", "2", "3"]);
@@ -89,11 +89,11 @@ async fn a_delay_counts_from_the_call() {
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     let sql = "select turno.enqueue('in', '1', id => 'late', delay => interval '1 hour')";
     world.sql.execute(sql, &[]).await.unwrap();
-    world.pass(1_800_000).await;
+    world.advance(1_800_000).await;
     assert_eq!(claim(&queue).await, None, "taken in after half an hour");
-    world.pass(1_700_000).await;
+    world.advance(1_700_000).await;
     assert_eq!(claim(&queue).await, None);
-    world.pass(200_000).await;
+    world.advance(200_000).await;
     assert_eq!(claimed_ids(&queue, 1).await, ["late"]);
 }
 
@@ -104,7 +104,7 @@ async fn the_age_of_an_item_counts_from_the_call_even_without_a_server() {
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     world.sql.execute("select turno.enqueue('in', '1', id => 'first')", &[]).await.unwrap();
     let at = world.number("select at from turno.intake").await;
-    world.pass(3_600_000).await;
+    world.advance(3_600_000).await;
     queue.enqueue(vec![draft("second", "ana")]).await.unwrap();
     let now = world.turno.now();
     assert!(now.0 >= at + 3_600_000);
@@ -174,7 +174,7 @@ async fn items_taken_in_by_one_process_reach_a_waiting_claim_in_another() {
         assert_eq!(queue.counts().await.unwrap().pending, 1, "taken in by this process");
         let got = soon(claim).await.unwrap().remove(0);
         assert_eq!((got.attempt, got.key.unwrap().as_str()), (1, &*format!("ana {round}")));
-        queue.ack([got.handed]).await.unwrap();
+        queue.ack([got.reference]).await.unwrap();
     }
 }
 

@@ -36,7 +36,7 @@ async fn only_the_live_fence_is_asserted() {
     assert_eq!(refused(assert_lease(&world.sql, "caja:3", fence).await), "TN020", "released");
     assert_eq!(refused(world.sql.query("select turno.assert_lease('caja:3', null)", &[]).await), "TN020");
     let fence = held(&world, "caja:3").await;
-    world.pass(30_000).await;
+    world.advance(30_000).await;
     assert_eq!(refused(assert_lease(&world.sql, "caja:3", fence).await), "TN020", "expired");
 }
 
@@ -47,12 +47,12 @@ async fn an_asserted_lease_cannot_be_taken_until_the_transaction_ends_but_can_be
         let fence = held(&world, "caja:3").await;
         let app = world.begin().await;
         assert_lease(&app, "caja:3", fence).await.unwrap();
-        world.pass(20_000).await;
+        world.advance(20_000).await;
         let beat = Action::Heartbeat { fence, idle: None, worked: true };
         let beaten = soon(ask(&world, "caja:3", "ana", beat)).await;
         assert!(beaten.answer.is_ok(), "{beaten:?}");
         if taker == CLAIM {
-            world.pass(120_000).await;
+            world.advance(120_000).await;
         }
         let mut taking = Box::pin(ask(&world, "caja:3", "luis", taker.clone()));
         waits(&mut taking).await;

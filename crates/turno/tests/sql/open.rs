@@ -11,10 +11,10 @@ async fn assert_others_continue(world: &World, queue: &QueueHandle, key: &str) {
     let name = format!("{}", world.number("select nextval('turno.number')").await);
     soon(queue.enqueue(vec![draft(&name, key), draft(&format!("{name}b"), "luis")])).await.unwrap();
     let got = claim(queue).await.expect("luis's lane is free");
-    let beat = turno::Settlement { handed: got.handed, act: Act::Beat };
+    let beat = turno::Settlement { reference: got.reference, act: Act::Beat };
     let beaten = soon(queue.settle(vec![beat])).await.unwrap();
     assert!(matches!(beaten[0].outcome, SettleOutcome::Renewed { .. }), "{beaten:?}");
-    let acked = soon(queue.ack([got.handed])).await.unwrap();
+    let acked = soon(queue.ack([got.reference])).await.unwrap();
     assert_eq!(acked[0].outcome, SettleOutcome::Acked);
     for n in 0..8 {
         let resource = format!("{name}:{n}");
@@ -45,9 +45,9 @@ async fn an_open_transaction_that_completed_blocks_no_other_call() {
     let app = world.begin().await;
     complete(&app, &got).await.unwrap();
     assert_others_continue(&world, &queue, "ana").await;
-    world.pass(60_000).await;
+    world.advance(60_000).await;
     assert_others_continue(&world, &queue, "ana").await;
-    let acked = soon(queue.settle(vec![turno::Settlement { handed: got.handed, act: Act::Beat }])).await.unwrap();
+    let acked = soon(queue.settle(vec![turno::Settlement { reference: got.reference, act: Act::Beat }])).await.unwrap();
     assert_eq!(acked[0].outcome, SettleOutcome::Stale, "the worker learns at once that its delivery has expired");
     end(&app, "commit").await;
     assert!(queue.item(id("x")).await.unwrap().unwrap().done.is_some());

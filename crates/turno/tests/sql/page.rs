@@ -36,8 +36,8 @@ async fn every_sql_block_of_the_guide_works_as_described() {
         }
         let mut sql = rest.replace(":lease_fence", &fence.0.to_string());
         if let Some(got) = &got {
-            sql = sql.replace(":'delivery'", &format!("'{}'", got.handed.token()));
-            sql = sql.replace(":fence", &got.handed.fence.0.to_string());
+            sql = sql.replace(":'delivery'", &format!("'{}'", got.reference.token()));
+            sql = sql.replace(":fence", &got.reference.fence.0.to_string());
         }
         app.as_ref().unwrap().batch_execute(&sql).await.unwrap_or_else(|error| panic!("{error:?} in {sql}"));
         run += 1;

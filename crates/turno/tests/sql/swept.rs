@@ -10,7 +10,7 @@ async fn waiting(world: &World, wanted: i64) {
     tokio::time::timeout(Duration::from_secs(60), until).await.expect("the transactions wait");
 }
 
-async fn claim_now(queue: &QueueHandle) -> Option<Got> {
+async fn claim_now(queue: &QueueHandle) -> Option<Delivery> {
     queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
 }
 
@@ -23,7 +23,7 @@ async fn a_claim_during_the_sweep_of_another_process_gets_the_expired_item() {
     let lost = claim(&queue).await.unwrap();
     let other = World::engine(&world.url, false).await;
     let elsewhere = other.queue("elsewhere").await.unwrap();
-    world.pass(60_000).await;
+    world.advance(60_000).await;
     // Both must wait for the lane's lock: first the other process, which does not want the item, then the claim.
     let keeper = world.begin().await;
     let all = "select count(pg_advisory_xact_lock(1953854062, slot)) from generate_series(0, 255) slot";
@@ -35,5 +35,5 @@ async fn a_claim_during_the_sweep_of_another_process_gets_the_expired_item() {
     end(&keeper, "commit").await;
     assert_eq!(sweeping.await.unwrap(), None);
     let got = claiming.await.unwrap().expect("the delivery had expired before the claim");
-    assert!(got.handed.fence > lost.handed.fence, "{got:?}");
+    assert!(got.reference.fence > lost.reference.fence, "{got:?}");
 }

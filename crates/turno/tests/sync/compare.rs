@@ -111,7 +111,7 @@ async fn a_pending_change_is_no_difference_and_an_exhausted_one_is() {
     let got = world.claim().await.unwrap();
     assert_eq!(differences(&world).await, [], "in process");
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    world.queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    world.queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     assert_eq!(differences(&world).await, [("1".to_owned(), Difference::Differs)]);
 }
 
@@ -131,7 +131,7 @@ async fn a_late_older_delivery_does_not_replace_the_recorded_one() {
     let world = World::new().await;
     world.run(&person(1)).await;
     let old = world.claim().await.unwrap();
-    world.pass(60_001).await;
+    world.advance(60_001).await;
     world.run("update siper.usuarios set nombre = 'x'").await;
     world.queue.counts().await.unwrap();
     let new = world.claim().await.expect("the first delivery has expired");

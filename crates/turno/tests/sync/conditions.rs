@@ -99,14 +99,14 @@ async fn conditions_may_use_columns_of_any_name_and_end_in_a_comment() {
     let source = Source {
         name: "la \"rara\"".to_owned(),
         queue: QueueName::new("rara's").unwrap(),
-        table: Relation::of("siper.Rara"),
+        table: Relation::parse("siper.Rara"),
         key: "Clave".to_owned(),
         watch: vec!["a\"b".to_owned(), "found".to_owned()],
         current_when: Some("found -- and nothing else".to_owned()),
         enqueue_when: Some("tg_op = 'it''s' /* the column */ and turno_old > 1".to_owned()),
         one_current_per_key: true,
         trigger: "tr \"x\"; --".to_owned(),
-        view: Some(Relation::of("siper.La cola \"rara\"")),
+        view: Some(Relation::parse("siper.La cola \"rara\"")),
         payload: vec!["a\"b".to_owned(), "Clave".to_owned()],
         ..siper()
     };

@@ -65,7 +65,7 @@ async fn s12_a_row_that_leaves_and_is_deleted_while_its_first_delivery_is_under_
     world.run(LEAVES).await;
     world.run(DELETED).await;
     world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
-    world.queue.ack([got.handed]).await.unwrap();
+    world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
 }
 
@@ -103,7 +103,7 @@ async fn a_trigger_of_an_earlier_version_is_noticed_and_installing_again_replace
     let replace =
         format!("update pg_proc set prosrc = $turno_body${older}$turno_body$ where proname = 'sync_usuarios'");
     world.sql.batch_execute(&replace).await.unwrap();
-    let installed = async || turno::Installed::of(Some(&world.sync.status().await.unwrap()), true);
+    let installed = async || turno::Installed::from_status(Some(&world.sync.status().await.unwrap()), true);
     assert_eq!(installed().await, turno::Installed::Differs);
     world.run(LEAVES).await;
     world.run(DELETED).await;

@@ -97,7 +97,7 @@ async fn the_plan_is_exactly_the_sql_that_install_runs() {
 
 #[tokio::test]
 async fn a_failed_install_leaves_nothing_behind() {
-    let world = World::bare(Source { view: Some(Relation::of("no_such_schema.cola")), ..siper() }).await;
+    let world = World::bare(Source { view: Some(Relation::parse("no_such_schema.cola")), ..siper() }).await;
     let before = catalogue(&world).await;
     assert!(world.sync.install().await.is_err());
     assert_eq!(catalogue(&world).await, before);
@@ -169,9 +169,9 @@ async fn parts_of_an_old_configuration_are_shown_and_removed_by_the_next_install
     let world = World::new().await;
     world.sql.batch_execute("create table siper.nuevos (like siper.usuarios including all)").await.unwrap();
     let moved = Source {
-        table: Relation::of("siper.nuevos"),
+        table: Relation::parse("siper.nuevos"),
         trigger: "otro".to_owned(),
-        view: Some(Relation::of("siper.otra_cola")),
+        view: Some(Relation::parse("siper.otra_cola")),
         one_current_per_key: false,
         ..siper()
     };
@@ -205,7 +205,7 @@ async fn foreign_objects_are_neither_replaced_nor_removed() {
             other => panic!("{theirs}: {other:?}"),
         };
         let status = world.sync.status().await.unwrap();
-        assert_eq!(Installed::of(Some(&status), true), Installed::Blocked, "{theirs}: installing does not help");
+        assert_eq!(Installed::from_status(Some(&status), true), Installed::Blocked, "{theirs}: installing does not help");
         assert_eq!(status.taken(), Some(refused), "{theirs}: the status names the same object as `install`");
         assert!(world.sync.remove().await.unwrap().is_empty(), "{theirs}");
         assert_eq!(catalogue(&world).await, before, "{theirs}");
@@ -248,9 +248,9 @@ async fn each_invalid_source_is_refused_with_the_next_step() {
         .unwrap();
     let texts = |text: &str| vec![text.to_owned()];
     for (source, text) in [
-        (Source { table: Relation::of("siper.nadie"), ..siper() }, "there is no table siper.nadie"),
-        (Source { table: Relation::of("usuarios"), ..siper() }, "there is no table usuarios"),
-        (Source { table: Relation::of("siper.vista"), ..siper() }, "siper.vista is not a table"),
+        (Source { table: Relation::parse("siper.nadie"), ..siper() }, "there is no table siper.nadie"),
+        (Source { table: Relation::parse("usuarios"), ..siper() }, "there is no table usuarios"),
+        (Source { table: Relation::parse("siper.vista"), ..siper() }, "siper.vista is not a table"),
         (Source { watch: texts("Nombre"), ..siper() }, "table siper.usuarios has no column Nombre"),
         (Source { payload: texts("clave"), ..siper() }, "table siper.usuarios has no column clave"),
         (Source { key: "cuando".to_owned(), ..siper() }, "column cuando is of type timestamptz, which cannot be a key"),

@@ -67,7 +67,7 @@ async fn a_key_that_no_row_can_have_is_refused_with_the_cause() {
 /// If the table does not exist, the queue is fed through the API, and keys are passed unchanged.
 #[tokio::test]
 async fn without_the_table_keys_stay_unchanged() {
-    let world = World::bare(Source { table: Relation::of("siper.nadie"), ..siper() }).await;
+    let world = World::bare(Source { table: Relation::parse("siper.nadie"), ..siper() }).await;
     assert_eq!(world.sync.keys(vec![key("0100")]).await.unwrap(), [key("0100")]);
 }
 

@@ -110,7 +110,7 @@ async fn merge_and_updatable_views_mark_rows_too() {
 
 #[tokio::test]
 async fn all_partitions_of_a_table_are_watched_with_any_column_order() {
-    let source = Source { table: Relation::of("siper.partes"), one_current_per_key: false, ..siper() };
+    let source = Source { table: Relation::parse("siper.partes"), one_current_per_key: false, ..siper() };
     let world = World::bare(source).await;
     let tables = "
         create table siper.partes (like siper.usuarios) partition by list (activo);
@@ -171,7 +171,7 @@ async fn an_open_transaction_with_marks_does_not_delay_a_delivery_of_the_same_ke
     world.run("update siper.usuarios set nombre = 'C'").await;
     let got = world.claim().await.unwrap();
     world.sql.batch_execute("begin; update turno.hot set attempt = attempt").await.unwrap();
-    let blocked = world.queue.ack([got.handed]);
+    let blocked = world.queue.ack([got.reference]);
     assert!(
         tokio::time::timeout(std::time::Duration::from_secs(1), blocked).await.is_err(),
         "a real lock does block the ack"

@@ -110,10 +110,10 @@ async fn work(sync: SyncHandle, queue: QueueHandle, module: Arc<Mutex<Module>>, 
         if fails {
             let retry_in = Some(Span(1));
             let act = Act::Fail { error: "HTTP 503".to_owned(), item: None, retry_in, give_up: false };
-            queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+            queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
         } else {
             sync.delivered(&got, sync.source().action(data.is_some()), data.as_deref()).await.unwrap();
-            queue.ack([got.handed]).await.unwrap();
+            queue.ack([got.reference]).await.unwrap();
         }
     }
 }
@@ -151,7 +151,7 @@ impl World {
     /// Delivers the rest: failed items that became due only after the workers had ended.
     async fn drain_into(&self, module: &Arc<Mutex<Module>>) {
         loop {
-            self.pass(10_000).await;
+            self.advance(10_000).await;
             let Some(got) = self.claim().await else { return };
             let key = got.key.clone().unwrap();
             module.lock().unwrap().begin(key.as_str(), got.revision);
@@ -176,7 +176,7 @@ async fn control_reading_before_the_claim_loses_a_change_and_is_detected() {
     module.begin("42", got.revision);
     module.end("42", got.revision, Some(early.clone()));
     world.sync.delivered(&got, "ACTUALIZAR", early.as_deref()).await.unwrap();
-    world.queue.ack([got.handed]).await.unwrap();
+    world.queue.ack([got.reference]).await.unwrap();
     assert!(world.claim().await.is_none(), "the change is lost with the ack");
     assert_ne!(module.active(), source(&world).await);
     assert_eq!(world.sync.check(false, None, |_| {}).await.unwrap().differing, 1);

@@ -9,7 +9,7 @@ async fn exhaust(world: &World) {
         let got = world.claim().await.unwrap_or_else(|| panic!("attempt {attempt} is handed out"));
         assert_eq!(got.attempt, attempt);
         world.fail(&got, &format!("HTTP 503 ({attempt})")).await;
-        world.pass(3_600_000).await;
+        world.advance(3_600_000).await;
     }
 }
 
@@ -35,12 +35,12 @@ async fn a_failed_execution_is_error_and_retried_and_after_five_attempts_agotado
     world.fail(&got, "HTTP 500").await;
     world.assert_events(&["42 ACTUALIZAR ERROR 1"]).await;
     assert!(world.claim().await.is_none(), "no retry before the delay is over");
-    world.pass(3_600_000).await;
+    world.advance(3_600_000).await;
     for attempt in 2..=5 {
         let got = world.claim().await.unwrap();
         assert_eq!(got.attempt, attempt);
         world.fail(&got, &format!("HTTP 503 ({attempt})")).await;
-        world.pass(3_600_000).await;
+        world.advance(3_600_000).await;
     }
     world.assert_events(&["42 ACTUALIZAR AGOTADO 5"]).await;
     assert!(world.claim().await.is_none());
@@ -57,13 +57,13 @@ async fn the_last_error_of_an_event_is_kept_after_it_ended() {
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
     world.fail(&got, "HTTP 503").await;
-    world.pass(3_600_000).await;
+    world.advance(3_600_000).await;
     let got = world.claim().await.unwrap();
-    world.queue.ack([got.handed]).await.unwrap();
+    world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(error(42).await.as_deref(), Some("HTTP 503"));
     world.run(&person(43)).await;
     let got = world.claim().await.unwrap();
-    world.queue.ack([got.handed]).await.unwrap();
+    world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(error(43).await, None, "an event that never failed has no error");
 }
 
@@ -72,7 +72,7 @@ async fn an_expired_claim_is_shown_as_error() {
     let world = World::new().await;
     world.run(&person(42)).await;
     world.claim().await.unwrap();
-    world.pass(60_001).await;
+    world.advance(60_001).await;
     assert_eq!(world.events().await, ["42 ACTUALIZAR ERROR 1"]);
 }
 
@@ -125,7 +125,7 @@ async fn a_change_while_en_proceso_shows_pendiente_is_not_handed_to_a_second_wor
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     assert!(world.claim().await.is_none(), "the first worker still holds it");
     world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
-    let settled = world.queue.ack([got.handed]).await.unwrap();
+    let settled = world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(settled[0].outcome, SettleOutcome::Superseded, "the ack does not discard the newer change");
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     let again = world.claim().await.expect("due right after the ack");
@@ -144,7 +144,7 @@ async fn a_change_still_in_the_intake_when_the_worker_acks_is_delivered() {
     let data = world.sync.current(&key("42")).await.unwrap().into_data();
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
-    world.queue.ack([got.handed]).await.unwrap();
+    world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(world.events().await, ["42 ACTUALIZAR PENDIENTE 0"]);
     assert!(world.drain().await[0].contains("\"nombre\":\"Nuevo\""));
 }
@@ -182,7 +182,7 @@ async fn an_event_stays_in_the_queue_until_the_service_is_back() {
     world.turno = World::engine(&world.url).await;
     world.queue = world.turno.queue(siper().queue).await.unwrap();
     world.sync = world.turno.sync(siper());
-    world.pass(7 * 86_400_000).await;
+    world.advance(7 * 86_400_000).await;
     world.run("update siper.usuarios set nombre = 'Días después'").await;
     assert!(world.drain().await[0].contains("Días después"));
 }

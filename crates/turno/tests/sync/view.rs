@@ -26,7 +26,7 @@ async fn an_event_keeps_its_id_and_its_time_when_it_is_taken_in() {
     };
     let before = seen(world.sql.query_one(&sql, &[]).await.unwrap());
     assert!(before.1 && before.2);
-    world.pass(3_600_000).await;
+    world.advance(3_600_000).await;
     world.queue.counts().await.unwrap();
     assert_eq!(seen(world.sql.query_one(&sql, &[]).await.unwrap()), before);
 }
@@ -40,7 +40,7 @@ async fn actualizado_en_moves_with_a_change_while_en_proceso_and_never_backwards
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
     let claimed = world.number(&sql).await;
-    world.pass(10_000).await;
+    world.advance(10_000).await;
     assert_eq!(world.number(&sql).await, claimed, "no change yet");
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     let marked = world.number(&sql).await;
@@ -48,12 +48,15 @@ async fn actualizado_en_moves_with_a_change_while_en_proceso_and_never_backwards
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     let changed = world.number(&sql).await;
     assert!(changed >= marked, "{changed} {marked}: after the intake is read");
-    world.pass(10_000).await;
+    world.advance(10_000).await;
     assert_eq!(world.number(&sql).await, changed);
-    assert_eq!(world.queue.ack([got.handed]).await.unwrap()[0].outcome, turno::core::queue::SettleOutcome::Superseded);
+    assert_eq!(
+        world.queue.ack([got.reference]).await.unwrap()[0].outcome,
+        turno::core::queue::SettleOutcome::Superseded
+    );
     let again = world.number(&sql).await;
     assert!(again >= changed + 10_000, "the event is queued again");
-    world.pass(10_000).await;
+    world.advance(10_000).await;
     assert_eq!(world.number(&sql).await, again);
     assert!(world.claim().await.is_some(), "the event can be claimed");
 }
@@ -65,12 +68,12 @@ async fn actualizado_en_stays_that_of_the_change_after_a_return() {
     let sql = format!("select (extract(epoch from actualizado_en) * 1000)::bigint from {VIEW}");
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
-    world.pass(10_000).await;
+    world.advance(10_000).await;
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.queue.counts().await.unwrap();
     let changed = world.number(&sql).await;
-    world.pass(10_000).await;
-    world.queue.settle(vec![Settlement { handed: got.handed, act: Act::Return { error: None } }]).await.unwrap();
+    world.advance(10_000).await;
+    world.queue.settle(vec![Settlement { reference: got.reference, act: Act::Return { error: None } }]).await.unwrap();
     assert_eq!(world.number(&sql).await, changed);
     assert!(world.claim().await.is_some());
 }

@@ -21,15 +21,15 @@ fn waiting_holders_are_served_in_the_order_of_their_tickets() {
 fn keeping_a_place_renews_it_and_takes_no_new_one() {
     let mut bench = Bench::new();
     bench.claimed("ana");
-    assert_eq!(bench.run("luis", Action::KeepPlace).answer, Ok(Outcome::LeftLine));
+    assert_eq!(bench.run("luis", Action::RenewTicket).answer, Ok(Outcome::LeftLine));
     bench.run("luis", Action::JoinLine).answer.expect("in line");
     for _ in 0..2 {
         bench.pass(TICKET_TTL.0 - 1);
-        let kept = bench.run("luis", Action::KeepPlace).answer;
+        let kept = bench.run("luis", Action::RenewTicket).answer;
         assert!(matches!(kept, Ok(Outcome::InLine { position: 1, .. })), "{kept:?}");
     }
     bench.run("luis", Action::LeaveLine).answer.expect("left");
-    assert_eq!(bench.run("luis", Action::KeepPlace).answer, Ok(Outcome::LeftLine));
+    assert_eq!(bench.run("luis", Action::RenewTicket).answer, Ok(Outcome::LeftLine));
     assert!(bench.state.line.is_empty(), "renewing from another page takes no new ticket");
 }
 

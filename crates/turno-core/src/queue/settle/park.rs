@@ -3,14 +3,14 @@
 use super::{Item, Last, SettleOutcome, Settlement};
 
 impl Settlement<'_> {
-    /// Makes the item exhausted again, unless a newer change has arrived. The error is stored only as [`CameBack`], of
+    /// Makes the item exhausted again, unless a newer change has arrived. The error is stored only as [`UncountedDelivery`], of
     /// which the newest few are kept, because probes may go on for days.
     ///
-    /// [`CameBack`]: crate::queue::CameBack
+    /// [`UncountedDelivery`]: crate::queue::CameBack
     pub(super) fn park(&mut self, members: Vec<Item>, error: Option<&str>) -> SettleOutcome {
         let mut outcome = SettleOutcome::Returned;
         for mut item in members {
-            if item.revision > item.handed {
+            if item.revision > item.reference {
                 self.supersede(item, Last::Superseded, error);
                 outcome = SettleOutcome::Superseded;
                 continue;

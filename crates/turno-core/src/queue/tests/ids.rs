@@ -7,7 +7,7 @@ use crate::time::Span;
 
 /// A lane without a window, one item at a time.
 fn strict() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn id_is_accepted_once_and_equal_contents_are_no_duplicates() {
 
 #[test]
 fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state_back() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
     assert_eq!(shelf.put_later("ana", "a", r#"{"v":1,"w":1}"#, Span::ZERO), Accepted::Queued);
     let into = || Accepted::Coalesced { id: ItemId::new("a").expect("valid") };
     assert_eq!(shelf.put_later("ana", "b", r#"{"v":2,"w":1}"#, Span::ZERO), into());

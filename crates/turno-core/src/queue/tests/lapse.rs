@@ -7,7 +7,7 @@ use crate::queue::{
 use crate::time::Span;
 
 fn strict(kind: Kind, max_attempts: u32, on_exhausted: OnExhausted) -> Policy {
-    Policy { window: Span::ZERO, batch_max: 2, max_attempts, on_exhausted, ..Policy::of(kind) }
+    Policy { window: Span::ZERO, batch_max: 2, max_attempts, on_exhausted, ..Policy::for_kind(kind) }
 }
 
 /// Returns a shelf with `a`, `b` and `c` of one key, and an expired delivery of the first ones.
@@ -64,7 +64,7 @@ fn item_whose_last_attempt_expired_counts_as_exhausted() {
 fn expired_item_needs_no_retry_and_a_changed_one_can_be_cancelled() {
     let mut shelf = expired(strict(Kind::Lane, 5, OnExhausted::Continue));
     assert_eq!(shelf.manage("a", Manage::Retry), Err(ManageRefused::Waiting));
-    let mut sync = Shelf::new(Policy::of(Kind::Sync));
+    let mut sync = Shelf::new(Policy::for_kind(Kind::Sync));
     sync.put("ana", "a");
     sync.claim_one();
     sync.put("ana", "b");

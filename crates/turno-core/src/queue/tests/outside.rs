@@ -6,7 +6,7 @@ use crate::id::{ItemId, Key, Seq};
 use crate::time::Span;
 
 fn eager() -> Policy {
-    Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }
 }
 
 #[test]
@@ -81,7 +81,8 @@ fn repeated_claim_returns_only_its_live_deliveries() {
 
 #[test]
 fn why_returns_the_first_reason_that_applies() {
-    let mut shelf = Shelf::new(Policy { batch_max: 2, on_exhausted: OnExhausted::Hold, ..Policy::of(Kind::Lane) });
+    let mut shelf =
+        Shelf::new(Policy { batch_max: 2, on_exhausted: OnExhausted::Hold, ..Policy::for_kind(Kind::Lane) });
     shelf.put("ana", "1");
     shelf.put_later("luis", "later", "x", Span(60_000));
     assert_eq!((shelf.why("1", false), shelf.why("1", true)), ("window_open", "paused"));
@@ -128,7 +129,7 @@ fn last_of_two_attempts_is_made_item_by_item() {
 
 #[test]
 fn item_from_an_application_has_the_age_of_its_call_and_the_order_of_its_acceptance() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Lane));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Lane));
     let left = |id: &str, since| NewItem {
         id: ItemId::new(id).expect("valid"),
         id_given: true,
@@ -166,7 +167,7 @@ fn why_reports_completing_for_an_expired_delivery_in_an_open_transaction() {
 
 #[test]
 fn newer_change_is_pending_after_the_older_delivery_expired() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
     shelf.put("ana", "1");
     let old = shelf.claim_one();
     shelf.put("ana", "2");

@@ -6,7 +6,7 @@ use crate::queue::{
 };
 
 fn exhausted() -> Shelf {
-    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) });
+    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..Policy::for_kind(Kind::Sync) });
     shelf.put("ana", "1");
     let delivery = shelf.claim(1).remove(0);
     assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Exhausted);
@@ -27,12 +27,12 @@ fn failed_probe_leaves_the_item_exhausted() {
     for _ in 0..3 {
         let fence = shelf.hot[0].fence;
         let probe = probe(shelf.pass(1_000));
-        assert!(probe.handed.fence > fence, "each hand-out raises the fence");
+        assert!(probe.reference.fence > fence, "each hand-out raises the fence");
         assert_eq!((probe.attempt, probe.expires_at), (1, shelf.now + shelf.policy.lock_timeout));
         assert!(shelf.claim(1).is_empty(), "no claim gets the item meanwhile");
         assert_eq!(shelf.manage("1", Manage::Revive), Err(ManageRefused::Waiting));
         let act = Act::Park { error: Some("HTTP 503".to_owned()) };
-        assert_eq!(shelf.settle_handed(probe.handed, act), SettleOutcome::Returned);
+        assert_eq!(shelf.settle_handed(probe.reference, act), SettleOutcome::Returned);
         let item = &shelf.hot[0];
         assert_eq!((item.state(shelf.now), item.attempt, item.parked), (ItemState::Exhausted, 1, true));
     }
@@ -46,7 +46,7 @@ fn successful_probe_finishes_the_item() {
     assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "no probe is under way");
     let probe = probe(&mut shelf);
     assert_eq!(shelf.manage("1", Manage::Probed), Ok(ManageAnswer::Probed));
-    assert_eq!(shelf.settle_handed(probe.handed, Act::Ack { through: None }), SettleOutcome::Acked);
+    assert_eq!(shelf.settle_handed(probe.reference, Act::Ack { through: None }), SettleOutcome::Acked);
     assert_eq!(shelf.done[0].ended, Ended::Processed);
     assert_eq!(shelf.manage("1", Manage::Probe { taker: "x".into() }), Err(ManageRefused::Finished));
 }
@@ -56,7 +56,7 @@ fn change_during_a_probe_is_queued_after_it() {
     let mut shelf = exhausted();
     let probe = probe(&mut shelf);
     shelf.put("ana", "2");
-    assert_eq!(shelf.settle_handed(probe.handed, Act::Park { error: None }), SettleOutcome::Superseded);
+    assert_eq!(shelf.settle_handed(probe.reference, Act::Park { error: None }), SettleOutcome::Superseded);
     assert_eq!(shelf.claim(1).remove(0).attempt, 1, "with all its attempts");
 }
 
@@ -72,7 +72,7 @@ fn expired_probe_leaves_the_item_exhausted() {
 
 #[test]
 fn probe_of_an_item_that_is_not_exhausted_is_refused() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
     shelf.put("ana", "1");
     let command = || Manage::Probe { taker: "pusher-1".into() };
     assert_eq!(shelf.manage("1", command()), Err(ManageRefused::Waiting));

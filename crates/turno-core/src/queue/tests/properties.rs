@@ -32,13 +32,13 @@ fn policy(kind: usize) -> Policy {
         max_attempts: 3,
         ..policy
     };
-    let lane = Policy::of(Kind::Lane);
+    let lane = Policy::for_kind(Kind::Lane);
     quick(match kind {
         0 => Policy { window: Span(150), typing_extension: Span(200), max_wait: Span(700), batch_max: 4, ..lane },
         1 => Policy { window: Span::ZERO, batch_max: 1, ..lane },
         2 => Policy { window: Span::ZERO, batch_max: 3, on_exhausted: OnExhausted::Hold, ..lane },
-        3 => Policy::of(Kind::Inbox),
-        _ => Policy::of(Kind::Sync),
+        3 => Policy::for_kind(Kind::Inbox),
+        _ => Policy::for_kind(Kind::Sync),
     })
 }
 
@@ -133,7 +133,7 @@ fn expire_all(shelf: &mut Shelf) {
     for item in expired.iter().filter(|item| fences.insert(item.fence)) {
         let members = expired.iter().filter(|other| other.fence == item.fence);
         let items = members.map(|other| (other.seq, other.attempt)).collect();
-        let (expires_at, revision) = (Time(0), item.handed);
+        let (expires_at, revision) = (Time(0), item.reference);
         let delivery =
             Delivery { seq: item.seq, lane: item.lane, fence: item.fence, attempt: 0, expires_at, revision, items };
         assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Expired);

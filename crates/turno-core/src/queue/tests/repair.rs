@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 fn shelf(batch_max: u32) -> Shelf {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, batch_max, ..Policy::of(Kind::Lane) });
+    let mut shelf = Shelf::new(Policy { window: Span::ZERO, batch_max, ..Policy::for_kind(Kind::Lane) });
     for id in ["1", "2", "3", "4", "5", "6"] {
         shelf.put("ana", id);
     }
@@ -92,7 +92,7 @@ fn repair_restores_a_lost_item_in_its_place() {
 enum Harm {
     Ready,
     NotReady,
-    Handed(i64, u32),
+    DeliveryRef(i64, u32),
     GivenUp,
     Size(u32),
 }
@@ -101,7 +101,7 @@ fn harm() -> impl Strategy<Value = (usize, Harm)> {
     let harm = prop_oneof![
         Just(Harm::Ready),
         Just(Harm::NotReady),
-        (1..4_i64, 1..4_u32).prop_map(|(fence, size)| Harm::Handed(fence, size)),
+        (1..4_i64, 1..4_u32).prop_map(|(fence, size)| Harm::DeliveryRef(fence, size)),
         Just(Harm::GivenUp),
         (1..5_u32).prop_map(Harm::Size),
     ];
@@ -125,9 +125,9 @@ proptest! {
             match harm {
                 Harm::Ready => item.ready_at = Some(at),
                 Harm::NotReady => item.ready_at = None,
-                Harm::Handed(fence, size) => {
+                Harm::DeliveryRef(fence, size) => {
                     (item.fence, item.size, item.expires_at) = (Fence(fence), size, Some(at));
-                    (item.attempt, item.handed) = (item.attempt.max(1), item.revision);
+                    (item.attempt, item.reference) = (item.attempt.max(1), item.revision);
                 }
                 Harm::GivenUp => item.expires_at = None,
                 Harm::Size(size) => item.size = size,
@@ -159,7 +159,7 @@ fn why_reports_damaged_for_a_lane_that_hands_out_nothing() {
     broken.hot[1].expires_at = None;
     broken.pass(60_000);
     assert_eq!(["1", "2", "4"].map(|id| broken.why(id, false)), ["damaged"; 3], "after the delivery expired");
-    let mut inbox = Shelf::new(Policy::of(Kind::Inbox));
+    let mut inbox = Shelf::new(Policy::for_kind(Kind::Inbox));
     inbox.put("k", "1");
     inbox.hot[0].ready_at = None;
     assert_eq!(inbox.why("1", false), "damaged");

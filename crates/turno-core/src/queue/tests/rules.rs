@@ -7,7 +7,7 @@ use crate::limits::BACKOFF_MAX;
 use crate::time::Span;
 
 fn lane() -> Policy {
-    Policy::of(Kind::Lane)
+    Policy::for_kind(Kind::Lane)
 }
 
 /// A lane without a window, one item at a time.
@@ -248,7 +248,7 @@ fn a_return_takes_the_attempt_back() {
 
 #[test]
 fn each_hand_out_raises_the_fence() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Inbox));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Inbox));
     shelf.put("any", "1");
     let mut last = Fence(0);
     for _ in 0..5 {
@@ -367,7 +367,7 @@ fn retried_item_goes_before_later_items() {
 
 #[test]
 fn exhausted_keeps_payload_and_errors() {
-    let mut shelf = Shelf::new(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) });
+    let mut shelf = Shelf::new(Policy { max_attempts: 2, ..Policy::for_kind(Kind::Inbox) });
     shelf.put("any", "1");
     for _ in 0..2 {
         let delivery = shelf.claim_one();
@@ -380,7 +380,7 @@ fn exhausted_keeps_payload_and_errors() {
 
 #[test]
 fn giving_up_exhausts_at_the_first_failure() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Inbox));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Inbox));
     shelf.put("any", "1");
     let delivery = shelf.claim_one();
     let act = Act::Fail { error: "never".to_owned(), item: None, retry_in: None, give_up: true };
@@ -389,7 +389,7 @@ fn giving_up_exhausts_at_the_first_failure() {
 
 #[test]
 fn back_off_doubles_within_its_bounds_with_jitter() {
-    let policy = Policy::of(Kind::Inbox);
+    let policy = Policy::for_kind(Kind::Inbox);
     for attempt in 1..40 {
         let nominal = (1_000i64 << (attempt - 1).min(22)).min(BACKOFF_MAX.0);
         let wait = policy.backoff_after(Seq(7), attempt as u32).0;
@@ -402,7 +402,7 @@ fn back_off_doubles_within_its_bounds_with_jitter() {
 }
 
 fn sync() -> Policy {
-    Policy::of(Kind::Sync)
+    Policy::for_kind(Kind::Sync)
 }
 
 #[test]

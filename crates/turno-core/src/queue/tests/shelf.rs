@@ -17,7 +17,7 @@ pub(super) struct Shelf {
     pub(super) bodies: Vec<Body>,
     pub(super) done: Vec<Done>,
     pub(super) errors: Vec<AttemptError>,
-    pub(super) came_back: Vec<CameBack>,
+    pub(super) came_back: Vec<UncountedDelivery>,
     pub(super) absorbed: Vec<Absorbed>,
     /// The first accepted payload of items whose content was replaced.
     accepted: HashMap<Seq, Arc<str>>,
@@ -94,7 +94,7 @@ impl Shelf {
 
     /// Sends a typing signal.
     pub(super) fn type_in(&mut self, key: &str) {
-        let lane = Lane::of(&Key::new(key).expect("valid"));
+        let lane = Lane::from_key(&Key::new(key).expect("valid"));
         let front: Vec<FrontItem> = self
             .sorted()
             .into_iter()
@@ -109,15 +109,15 @@ impl Shelf {
 
     /// Claims up to `max` deliveries.
     pub(super) fn claim(&mut self, max: u32) -> Vec<Delivery> {
-        self.claim_with(max as usize, Want { taker: "worker-1".into(), max, request: None, probes: false })
+        self.claim_with(max as usize, ClaimRequest { taker: "worker-1".into(), max, request: None, probes: false })
     }
 
     /// Claims one delivery as a probe of the destination.
     pub(super) fn probe(&mut self) -> Delivery {
-        self.claim_with(64, Want { taker: "pusher-1".into(), max: 1, request: None, probes: true }).remove(0)
+        self.claim_with(64, ClaimRequest { taker: "pusher-1".into(), max: 1, request: None, probes: true }).remove(0)
     }
 
-    fn claim_with(&mut self, most: usize, want: Want) -> Vec<Delivery> {
+    fn claim_with(&mut self, most: usize, want: ClaimRequest) -> Vec<Delivery> {
         let mut heads: Vec<Item> =
             self.hot.iter().filter(|item| item.ready_at.is_some_and(|at| at <= self.now)).cloned().collect();
         heads.sort_by_key(|item| (item.ready_at, item.seq));
@@ -130,7 +130,7 @@ impl Shelf {
             fronts.insert(lane, front.collect());
         }
         let numbers = self.numbers(heads.len());
-        let read = Wants { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
+        let read = ClaimRead { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
         let (changes, mut deliveries) = hand_out(&self.policy, &[want], read);
         self.write(changes);
         deliveries.remove(0)
@@ -149,12 +149,13 @@ impl Shelf {
     }
 
     pub(super) fn settle(&mut self, delivery: &Delivery, act: Act) -> SettleOutcome {
-        self.settle_handed(Handed::of(QUEUE, delivery), act)
+        self.settle_handed(DeliveryRef::new(QUEUE, delivery), act)
     }
 
-    pub(super) fn settle_handed(&mut self, handed: Handed, act: Act) -> SettleOutcome {
-        let is_member = |item: &Item| item.fence == handed.fence && item.expires_at.is_some() && item.seq >= handed.seq;
-        let live = self.hot.iter().any(|item| item.seq == handed.seq && is_member(item));
+    pub(super) fn settle_handed(&mut self, reference: DeliveryRef, act: Act) -> SettleOutcome {
+        let is_member =
+            |item: &Item| item.fence == reference.fence && item.expires_at.is_some() && item.seq >= reference.seq;
+        let live = self.hot.iter().any(|item| item.seq == reference.seq && is_member(item));
         let id = |item: &Item| self.bodies.iter().find(|body| body.seq == item.seq).map(|body| body.id.clone());
         let members: Vec<Member> = self
             .sorted()
@@ -162,11 +163,13 @@ impl Shelf {
             .filter(|item| live && is_member(item))
             .map(|item| Member { id: id(&item), item })
             .collect();
-        let next =
-            self.sorted().into_iter().find(|item| item.lane.is_some() && item.lane == handed.lane && !is_member(item));
+        let next = self
+            .sorted()
+            .into_iter()
+            .find(|item| item.lane.is_some() && item.lane == reference.lane && !is_member(item));
         let mut loaded = Loaded { members, next };
         let mut changes = Changes::default();
-        let command = Settle { handed, policy: self.policy.clone(), act };
+        let command = Settle { reference, policy: self.policy.clone(), act };
         let outcome = settle(&command, &mut loaded, self.now, &mut changes);
         self.write(changes);
         outcome
@@ -184,7 +187,8 @@ impl Shelf {
     pub(super) fn manage(&mut self, id: &str, command: Manage) -> Result<ManageAnswer, ManageRefused> {
         let body = self.bodies.iter().find(|body| body.id.as_str() == id);
         let seq = body.map(|body| body.seq);
-        let lane = body.and_then(|body| body.key.as_ref()).map(Lane::of).filter(|_| self.policy.kind != Kind::Inbox);
+        let lane =
+            body.and_then(|body| body.key.as_ref()).map(Lane::from_key).filter(|_| self.policy.kind != Kind::Inbox);
         let read = ManageRead {
             now: self.now,
             item: self.hot.iter().find(|item| Some(item.seq) == seq).cloned(),
@@ -203,7 +207,7 @@ impl Shelf {
 
     /// Clears the lane of a key. An application is completing the deliveries under `spared`.
     pub(super) fn clear(&mut self, key: &str, until: Time, spared: Vec<Fence>) -> Cleared {
-        let lane = Lane::of(&Key::new(key).expect("valid"));
+        let lane = Lane::from_key(&Key::new(key).expect("valid"));
         let front = self.sorted().into_iter().filter(|item| item.lane == Some(lane));
         let front = front.take(ClearRead::FRONT as usize).collect();
         let (changes, cleared) = clear(&self.policy, until, ClearRead { now: self.now, front, spared });

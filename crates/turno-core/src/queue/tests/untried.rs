@@ -8,8 +8,9 @@ use crate::time::Span;
 fn settled_outcome(shelf: &Shelf, delivery: &Delivery) -> Option<SettleOutcome> {
     let done = shelf.done.iter().find(|done| done.seq == delivery.seq);
     let errors: Vec<AttemptError> = shelf.errors.iter().filter(|error| error.seq == delivery.seq).cloned().collect();
-    let back: Vec<CameBack> = shelf.came_back.iter().filter(|back| back.seq == delivery.seq).cloned().collect();
-    Trace::of(delivery.fence, done, &errors, &back).settled()
+    let back: Vec<UncountedDelivery> =
+        shelf.came_back.iter().filter(|back| back.seq == delivery.seq).cloned().collect();
+    Trace::find(delivery.fence, done, &errors, &back).settled()
 }
 
 fn ids(shelf: &Shelf, delivery: &Delivery) -> String {
@@ -18,7 +19,7 @@ fn ids(shelf: &Shelf, delivery: &Delivery) -> String {
 
 #[test]
 fn later_item_joins_items_that_come_back_untried() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) });
+    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) });
     for id in ["1", "2"] {
         shelf.put("ana", id);
     }
@@ -46,7 +47,7 @@ fn later_item_joins_items_that_come_back_untried() {
 
 #[test]
 fn untried_item_does_not_start_a_new_window() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Lane));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Lane));
     for id in ["1", "2"] {
         shelf.put("ana", id);
     }
@@ -66,7 +67,7 @@ fn untried_item_does_not_start_a_new_window() {
 
 #[test]
 fn repeated_return_is_recognised_after_later_deliveries() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) });
+    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) });
     shelf.put("ana", "1");
     let first = shelf.claim_one();
     assert_eq!(settled_outcome(&shelf, &first), None, "the delivery is not settled");
@@ -90,7 +91,7 @@ fn repeated_return_is_recognised_after_later_deliveries() {
 
 #[test]
 fn superseded_delivery_is_recognised_after_the_newer_change_was_delivered() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
     shelf.put("ana", "1");
     let (first, acted) = (shelf.claim_one(), Act::Ack { through: None });
     shelf.put("ana", "2");
@@ -114,7 +115,7 @@ fn superseded_delivery_is_recognised_after_the_newer_change_was_delivered() {
 
 #[test]
 fn repeated_return_is_recognised_after_exhaustion_and_retry() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, max_attempts: 1, ..Policy::of(Kind::Lane) });
+    let mut shelf = Shelf::new(Policy { window: Span::ZERO, max_attempts: 1, ..Policy::for_kind(Kind::Lane) });
     shelf.put("ana", "1");
     let first = shelf.claim_one();
     shelf.settle(&first, Act::Return { error: None });
@@ -126,7 +127,7 @@ fn repeated_return_is_recognised_after_exhaustion_and_retry() {
 
 #[test]
 fn probe_prefers_untried_heads_then_those_tried_longest_ago() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
     for id in ["bad-0", "bad-1"] {
         shelf.put(id, id);
     }
@@ -149,7 +150,7 @@ fn probe_prefers_untried_heads_then_those_tried_longest_ago() {
 
 #[test]
 fn every_delivery_that_does_not_count_is_recorded_with_its_error() {
-    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
     shelf.put("ana", "1");
     let returned = shelf.claim_one();
     shelf.settle(&returned, Act::Return { error: None });
@@ -187,7 +188,7 @@ fn only_a_row_without_a_flag_is_recognised_as_expiry_by_its_text() {
 
 #[test]
 fn worker_error_with_the_text_of_an_expiry_is_an_ordinary_failure() {
-    let mut shelf = Shelf::new(Policy { max_attempts: 5, ..Policy::of(Kind::Inbox) });
+    let mut shelf = Shelf::new(Policy { max_attempts: 5, ..Policy::for_kind(Kind::Inbox) });
     shelf.put("ana", "1");
     let delivery = shelf.claim_one();
     let text = "not settled in time".to_owned();

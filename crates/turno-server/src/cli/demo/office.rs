@@ -56,8 +56,8 @@ pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
     for number in 0..OPEN {
         new_task(turno, number).await?;
     }
-    let (_, token) = turno.create_token(NewToken::of(&format!("ana{DEMO}"))?).await?;
-    let (_, eva) = turno.create_token(NewToken::of(&format!("eva{DEMO}"))?).await?;
+    let (_, token) = turno.create_token(NewToken::for_user(&format!("ana{DEMO}"))?).await?;
+    let (_, eva) = turno.create_token(NewToken::for_user(&format!("eva{DEMO}"))?).await?;
     Ok(Office { entrances, token, eva: turno.authenticate(&eva).await? })
 }
 

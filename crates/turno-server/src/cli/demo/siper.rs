@@ -70,7 +70,7 @@ pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) 
         |error: String| Failure::failed(format!("the demo cannot be set up: {error}"), "use an empty database");
     siper.sql.batch_execute(table).await.map_err(|error| failed(error.to_string()))?;
     let source = Source::siper();
-    let policy = Policy { backoff: Span(1_000), ..Policy::of(Kind::Sync) };
+    let policy = Policy { backoff: Span(1_000), ..Policy::for_kind(Kind::Sync) };
     turno.put_queue(source.queue.clone(), policy).await.map_err(|error| failed(error.to_string()))?;
     turno.sync(source.clone()).install().await.map_err(|error| failed(error.to_string()))?;
     let address = module.local_addr().map_err(|error| failed(error.to_string()))?;
@@ -89,7 +89,7 @@ pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) 
 /// Returns the deliveries to the module.
 pub(super) fn deliveries(source: &SyncSource, turno: &Turno) -> Result<Deliveries, Failure> {
     let guard = Guard::new(&PushGuard::default(), Environment::Development);
-    Deliveries::of(guard, &BTreeMap::new(), std::slice::from_ref(source), |_| None, turno)
+    Deliveries::from_settings(guard, &BTreeMap::new(), std::slice::from_ref(source), |_| None, turno)
 }
 
 /// Changes the application's table until the future is dropped.

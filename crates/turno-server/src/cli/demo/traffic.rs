@@ -5,7 +5,7 @@ use std::time::Duration;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
-use turno::{Draft, Error, Got, QueueHandle, Settlement, Turno};
+use turno::{Delivery, Draft, Error, QueueHandle, Settlement, Turno};
 
 /// Users that the other system refuses.
 const WITHOUT_MAIL: [&str; 2] = ["1005", "1009"];
@@ -22,12 +22,12 @@ const BURSTS: [&[&str]; 4] = [
 /// Keeps the queues busy until the future is dropped. Failed calls are repeated, so that the demo survives a failing
 /// database. With `users_by_api`, also enqueues users.
 pub(super) async fn run(turno: Turno, users_by_api: bool) -> Result<(), Error> {
-    let chat = Policy { window: Span(1_500), typing_extension: Span(1_500), ..Policy::of(Kind::Lane) };
+    let chat = Policy { window: Span(1_500), typing_extension: Span(1_500), ..Policy::for_kind(Kind::Lane) };
     let chat = turno.put_queue(QueueName::new("chat")?, chat).await?;
     // Short claims, so that a visitor sees the deliveries of a dead instance return.
-    let inbox = Policy { lock_timeout: Span(8_000), max_attempts: 3, ..Policy::of(Kind::Inbox) };
+    let inbox = Policy { lock_timeout: Span(8_000), max_attempts: 3, ..Policy::for_kind(Kind::Inbox) };
     let inbox = turno.put_queue(QueueName::new("inbox")?, inbox).await?;
-    let policy = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
+    let policy = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::for_kind(Kind::Sync) };
     let users = match users_by_api {
         true => Some(turno.put_queue(QueueName::new("usuarios_modulo")?, policy).await?),
         false => None,
@@ -79,7 +79,7 @@ async fn arrive(inbox: QueueHandle) {
 }
 
 /// Decides what a worker does with its n-th delivery. `None` means that the worker dies.
-type Handler = fn(&Got, u64) -> Option<Act>;
+type Handler = fn(&Delivery, u64) -> Option<Act>;
 
 /// Runs a worker that takes a moment for every delivery.
 async fn work(queue: QueueHandle, instance: &str, handler: Handler) {
@@ -93,7 +93,7 @@ async fn work(queue: QueueHandle, instance: &str, handler: Handler) {
             count += 1;
             tokio::time::sleep(Duration::from_millis(250)).await;
             match handler(&got, count) {
-                Some(act) => drop(queue.settle(vec![Settlement { handed: got.handed, act }]).await),
+                Some(act) => drop(queue.settle(vec![Settlement { reference: got.reference, act }]).await),
                 // The worker restarts later. By then its delivery has expired and was handed out again.
                 None => tokio::time::sleep(Duration::from_secs(15)).await,
             }
@@ -101,24 +101,24 @@ async fn work(queue: QueueHandle, instance: &str, handler: Handler) {
     }
 }
 
-fn failed(error: &str, item: Option<&turno::GotItem>) -> Act {
+fn failed(error: &str, item: Option<&turno::DeliveryItem>) -> Act {
     let (give_up, item) = (item.is_some(), item.map(|item| item.id.clone()));
     Act::Fail { error: error.to_owned(), item, retry_in: None, give_up }
 }
 
-fn answer(got: &Got, _: u64) -> Option<Act> {
+fn answer(got: &Delivery, _: u64) -> Option<Act> {
     match got.items.iter().find(|item| item.payload.contains("\"\"")) {
         Some(poison) => Some(failed("un mensaje sin texto", Some(poison))),
         None => Some(Act::Ack { through: None }),
     }
 }
 
-fn process(_: &Got, count: u64) -> Option<Act> {
+fn process(_: &Delivery, count: u64) -> Option<Act> {
     let busy = count % 9 == 8;
     Some(if busy { failed("503 del servicio web", None) } else { Act::Ack { through: None } })
 }
 
-fn process_or_die(got: &Got, count: u64) -> Option<Act> {
+fn process_or_die(got: &Delivery, count: u64) -> Option<Act> {
     if count % 25 == 24 { None } else { process(got, count) }
 }
 
@@ -154,7 +154,7 @@ async fn carry(users: QueueHandle) {
                 }
                 (false, _) => Act::Ack { through: None },
             };
-            let _ = users.settle(vec![Settlement { handed: got.handed, act }]).await;
+            let _ = users.settle(vec![Settlement { reference: got.reference, act }]).await;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Body, ClaimArgs};
 use crate::client::{Answer, Client, Refusal};
 use crate::failure::Failure;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// The longest wait of one call. Repeating the call at once keeps the ticket alive.
 const SLICE: Duration = Duration::from_secs(30);
@@ -20,14 +20,14 @@ pub(in crate::cli) async fn try_claim(
     client: &Client,
     path: &str,
     args: &ClaimArgs,
-) -> Result<(Answer, Uptime), Refusal> {
+) -> Result<(Answer, Stopwatch), Refusal> {
     let mut left = args.wait.unwrap_or_default();
     loop {
         let slice = left.min(SLICE);
         left -= slice;
         let body = Body::new().maybe("instance", args.instance.clone()).span("ttl_ms", args.ttl);
         let body = body.span("wait_ms", Some(slice).filter(|slice| !slice.is_zero()));
-        let sent = Uptime::start();
+        let sent = Stopwatch::start();
         let refusal = match client.try_post(path, &body).await {
             Ok(answer) => return Ok((answer, sent)),
             Err(refusal) => refusal,

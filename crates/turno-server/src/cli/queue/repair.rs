@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use serde_json::value::RawValue;
-use turno::core::text::counted;
+use turno::core::text::pluralize;
 
 use super::super::duration;
 use super::super::lease::{Body, report};
@@ -65,7 +65,7 @@ pub(super) async fn purge(client: &Client, args: &Purge, json: bool) -> Result<(
 /// Renders `1 item of QUEUE is`, `3 items of QUEUE are`.
 fn render_count(count: u64, [one, many]: [&str; 2], queue: &str, [does, do_]: [&str; 2]) -> String {
     let verb = if count == 1 { does } else { do_ };
-    format!("{} of {queue} {verb}", counted(count, one, many))
+    format!("{} of {queue} {verb}", pluralize(count, one, many))
 }
 
 pub(super) async fn retry(client: &Client, args: &Retry, json: bool) -> Result<(), Failure> {

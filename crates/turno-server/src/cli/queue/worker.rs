@@ -16,12 +16,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::super::duration;
+use super::super::global::GlobalArgs;
 use super::super::output::talk;
-use super::super::place::GlobalArgs;
 use super::super::run;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 use back::GivenBack;
 use command::{Command, Ended};
 use site::{Backend, Beat, Delivery, Trouble, Verdict};
@@ -241,7 +241,7 @@ impl Slot {
 
     /// Renews the claim while the command runs.
     async fn supervise(&mut self, command: &mut Command, taken: &mut Delivery) -> Watched {
-        let (mut lost, mut stopped, mut terminated_at) = (false, false, None::<Uptime>);
+        let (mut lost, mut stopped, mut terminated_at) = (false, false, None::<Stopwatch>);
         loop {
             let kill_in = terminated_at.map(|terminated_at| KILL_AFTER.saturating_sub(terminated_at.elapsed()));
             tokio::select! {
@@ -259,13 +259,13 @@ impl Slot {
                     }
                     if lost {
                         command.terminate();
-                        terminated_at.get_or_insert_with(Uptime::start);
+                        terminated_at.get_or_insert_with(Stopwatch::start);
                     }
                 }
                 () = wait_for_stop(&mut self.stop, Stop::Now), if !stopped => {
                     stopped = true;
                     command.terminate();
-                    terminated_at.get_or_insert_with(Uptime::start);
+                    terminated_at.get_or_insert_with(Stopwatch::start);
                 }
                 () = tokio::time::sleep(kill_in.unwrap_or(Duration::MAX)), if terminated_at.is_some() => {
                     command.kill();

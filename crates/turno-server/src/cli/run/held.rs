@@ -6,7 +6,7 @@ use turno::core::id::Resource;
 use turno::core::lease::Cause;
 use turno::{Error, Hold, Loss};
 
-use super::super::place::{GlobalArgs, refused};
+use super::super::global::{GlobalArgs, refused};
 use super::NOT_GRANTED;
 use super::remote::Remote;
 use crate::client::{Client, TokenArgs};
@@ -66,7 +66,7 @@ impl Held {
         token: &TokenArgs,
         request: LeaseRequest,
     ) -> Result<Held, Failure> {
-        let client = Client::of(server, token)?;
+        let client = Client::for_server(server, token)?;
         let resource = request.resource.clone();
         Ok(Held { resource, backend: Backend::Remote(Remote::claim(client, request).await?) })
     }

@@ -14,7 +14,7 @@ use super::super::output::talk;
 use super::held::{LeaseRequest, not_granted};
 use crate::client::{Client, Refusal, part};
 use crate::failure::Failure;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// How long a heartbeat after the expiry may take to report why the lease was lost.
 const LAST_WORD: Duration = Duration::from_millis(500);
@@ -39,7 +39,7 @@ struct Beat {
 /// How long the lease lives, counted from when the request was sent.
 #[derive(Clone, Copy, Debug)]
 struct Life {
-    since: Uptime,
+    since: Stopwatch,
     lives: Duration,
 }
 
@@ -65,7 +65,7 @@ impl Remote {
         if !request.wait.is_zero() {
             // The call may have waited in line, so it is unknown when the lease began. A heartbeat returns the
             // remaining time.
-            since = Uptime::start();
+            since = Stopwatch::start();
             lives = beat.once().await.map_err(|unrenewed| not_granted(unrenewed.reason()))?;
         }
         let (loss_sender, lost) = watch::channel(None);
@@ -119,7 +119,7 @@ async fn keep_alive(beat: Beat, mut life: Life, every: Duration, loss_sender: wa
     let mut pause = every;
     let loss = loop {
         tokio::time::sleep(pause.min(life.left())).await;
-        let since = Uptime::start();
+        let since = Stopwatch::start();
         let answer = tokio::time::timeout(life.left().max(LAST_WORD), beat.once()).await;
         match answer {
             Ok(Ok(lives)) => {

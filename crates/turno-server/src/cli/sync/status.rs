@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use turno::core::destination::Destination;
 use turno::core::sync::SourceRefused;
-use turno::core::text::counted;
+use turno::core::text::pluralize;
 use turno::core::time::Time;
 use turno::store::{Part, PartState};
 use turno::{Error, Installed, SyncFault, SyncStatus};
@@ -65,15 +65,15 @@ fn faults(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) 
             None => Failure::failed("its triggers are not as configured", "run `turno sync install`"),
         },
         SyncFault::Exhausted(count) => Failure::failed(
-            format!("exhausted: {}", counted(count, "key", "keys")),
+            format!("exhausted: {}", pluralize(count, "key", "keys")),
             format!("read their errors, then send them again: `turno queue retry-exhausted {}`", source.queue),
         ),
         SyncFault::Gone(count) => Failure::failed(
-            format!("active at the destination, without a row: {}", counted(count, "key", "keys")),
+            format!("active at the destination, without a row: {}", pluralize(count, "key", "keys")),
             "send them: `turno sync check --queue-differences`",
         ),
         SyncFault::Refused(count) => Failure::failed(
-            format!("cannot be sent: {}", counted(count, "key", "keys")),
+            format!("cannot be sent: {}", pluralize(count, "key", "keys")),
             "change them in the table, then delete their rows from turno.intake_refused",
         ),
     });
@@ -83,7 +83,7 @@ fn faults(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) 
 
 fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) -> Card {
     let mut card = Card::default();
-    card.line("table", source.table.shown());
+    card.line("table", source.table.display());
     card.line("queue", source.queue.to_string());
     if status.is_none() {
         let said = if has_triggers {
@@ -93,7 +93,7 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         };
         card.line("", said.to_owned());
     }
-    let said = match Installed::of(status, has_triggers) {
+    let said = match Installed::from_status(status, has_triggers) {
         Installed::Yes => "yes, as configured",
         Installed::Absent => "no: `turno sync install`",
         Installed::Differs => "not as configured: `turno sync install` brings it there",
@@ -129,16 +129,16 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     card.line("oldest waits", status.oldest().map(|at| between(stamp(at), stamp(status.pulse.now))));
     if let Some(left) = status.left.filter(|left| *left > 0) {
         let end = "left the condition and the destination was not told (on_leave = \"ignore\")";
-        card.line("left", format!("{} {end}", counted(left, "key", "keys")));
+        card.line("left", format!("{} {end}", pluralize(left, "key", "keys")));
     }
     if let Some(gone) = status.gone.filter(|gone| *gone > 0) {
         let end = "active at the destination, and the row is gone with nothing queued";
-        card.line("gone", format!("{} {end}", counted(gone, "key", "keys")));
+        card.line("gone", format!("{} {end}", pluralize(gone, "key", "keys")));
     }
     if status.refused > 0 {
         card.line(
             "refused",
-            format!("{} cannot be sent; see turno.intake_refused", counted(status.refused, "key", "keys")),
+            format!("{} cannot be sent; see turno.intake_refused", pluralize(status.refused, "key", "keys")),
         );
     }
     card
@@ -166,7 +166,7 @@ fn destination(source: &SyncSource, status: &SyncStatus) -> String {
         Some(known) if known.failures == 1 => "the last call failed".to_owned(),
         Some(known) => format!("the last {} calls failed", known.failures),
     };
-    format!("{}: {how}", endpoint.shown())
+    format!("{}: {how}", endpoint.display())
 }
 
 fn state(part: &Part) -> &'static str {
@@ -184,14 +184,14 @@ fn state(part: &Part) -> &'static str {
 fn installed(status: Option<&SyncStatus>, has_triggers: bool) -> &'static str {
     match status {
         Some(status) if status.trouble.is_some() => "unknown",
-        _ => Installed::of(status, has_triggers).as_str(),
+        _ => Installed::from_status(status, has_triggers).as_str(),
     }
 }
 
 fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) -> Value {
     let mut view = json!({
         "name": source.name,
-        "table": source.table.shown(),
+        "table": source.table.display(),
         "queue": source.queue,
         "installed": installed(status, has_triggers),
     });
@@ -211,7 +211,7 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         let down = known.filter(|known| known.is_down());
         json!({
             "url": endpoint.shown_url(),
-            "summary": endpoint.shown(),
+            "summary": endpoint.display(),
             "down": down.is_some(),
             "down_since": down.map(|known| Stamp(known.began_at)),
             "next_probe_at": known.filter(|known| known.is_probed()).map(|known| Stamp(known.probe_at)),

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::json;
 use turno::core::id::Key;
-use turno::core::text::counted;
+use turno::core::text::pluralize;
 use turno::store::StoreError;
 use turno::{Error, SyncCheck, SyncProgress};
 
@@ -158,7 +158,7 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
     }
     if on_its_way > 0 {
         let are = if on_its_way == 1 { "is on its way" } else { "are on their way" };
-        talk(&format!("{} {are}", counted(on_its_way, "key", "keys")));
+        talk(&format!("{} {are}", pluralize(on_its_way, "key", "keys")));
     }
     broken.end()?;
     // The differing keys that can be queued.
@@ -181,7 +181,7 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
 
 /// Renders the number of differing keys.
 fn differ(count: u64) -> String {
-    format!("{} {}", counted(count, "key", "keys"), if count == 1 { "differs" } else { "differ" })
+    format!("{} {}", pluralize(count, "key", "keys"), if count == 1 { "differs" } else { "differ" })
 }
 
 /// Keys that cannot be queued, of all sources.
@@ -203,7 +203,8 @@ impl Unfit {
             return Ok(());
         }
         let more = if self.count > self.named.len() as u64 { ", …" } else { "" };
-        let cause = format!("{} cannot be queued: {}{more}", counted(self.count, "key", "keys"), self.named.join(", "));
+        let cause =
+            format!("{} cannot be queued: {}{more}", pluralize(self.count, "key", "keys"), self.named.join(", "));
         Err(Failure::failed(
             cause,
             "a key has 1 to 200 characters, none of them a control character; change it in the table",
@@ -254,7 +255,7 @@ impl ProgressLine<'_> {
         self.after = progress.after.clone();
         let last = progress.after.as_ref().map(|key| format!(", up to {key}")).unwrap_or_default();
         let line =
-            format!("{}: {}, {} queued{last}", self.source, counted(progress.keys, "key", "keys"), progress.queued);
+            format!("{}: {}, {} queued{last}", self.source, pluralize(progress.keys, "key", "keys"), progress.queued);
         let line = crate::cli::output::printable(&line);
         if self.live {
             let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", translate(&line));
@@ -267,7 +268,7 @@ impl ProgressLine<'_> {
         if self.live && self.pages > 0 {
             let _ = writeln!(std::io::stderr());
         }
-        talk(&format!("{}: {}, {} queued", self.source, counted(done.keys, "key", "keys"), done.queued));
+        talk(&format!("{}: {}, {} queued", self.source, pluralize(done.keys, "key", "keys"), done.queued));
     }
 
     /// Returns the failure of a walk that stopped, with the key from which it can continue.

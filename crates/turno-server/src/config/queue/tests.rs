@@ -11,7 +11,7 @@ fn fields(json: serde_json::Value) -> QueueFields {
 #[test]
 fn a_kind_alone_has_the_defaults_of_its_kind() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
-        assert_eq!(QueueFields::with_defaults(kind).policy(), Ok(Policy::of(kind)));
+        assert_eq!(QueueFields::with_defaults(kind).policy(), Ok(Policy::for_kind(kind)));
     }
 }
 
@@ -39,7 +39,7 @@ fn every_field_reaches_the_policy() {
         on_exhausted: OnExhausted::Hold,
     };
     assert_eq!(settings.policy, policy);
-    assert_eq!(settings.push.unwrap().shown(), "PATCH http://a/{key} (1000 ms, signed with S)");
+    assert_eq!(settings.push.unwrap().display(), "PATCH http://a/{key} (1000 ms, signed with S)");
     assert_eq!(serde_json::to_value(fields(all.clone())).unwrap(), all, "the fields survive a round trip");
     let known: std::collections::BTreeSet<&str> = FIELDS.iter().map(|field| field.name).collect();
     let sent: std::collections::BTreeSet<&str> = all.as_object().unwrap().keys().map(String::as_str).collect();
@@ -107,7 +107,7 @@ fn the_file_describes_queues_with_the_same_fields() {
     let file = "[queues.bot]\nkind = \"lane\"\nwindow_ms = 500\n[queues.\"out box\".push]\nurl = \"http://a/\"\n[queues.\"out box\"]\nkind = \"inbox\"";
     let queues = settings(file).queues;
     let bot = &queues[&QueueName::new("bot").unwrap()];
-    assert_eq!(bot.policy, Policy { window: Span(500), ..Policy::of(Kind::Lane) });
+    assert_eq!(bot.policy, Policy { window: Span(500), ..Policy::for_kind(Kind::Lane) });
     assert_eq!(queues[&QueueName::new("out box").unwrap()].push.as_ref().unwrap().method, "POST");
 }
 

@@ -42,7 +42,7 @@ fn a_source_needs_only_name_queue_table_key_and_watch() {
     assert_eq!(source.payload, ["id", "a"]);
     assert_eq!((source.update.as_str(), source.deactivate.as_str()), ("update", "deactivate"));
     assert_eq!((source.probe, source.deliver.as_ref()), (Span(30_000), None));
-    assert_eq!(settings.queues[&source.queue].policy, Policy::of(Kind::Sync));
+    assert_eq!(settings.queues[&source.queue].policy, Policy::for_kind(Kind::Sync));
 }
 
 #[test]

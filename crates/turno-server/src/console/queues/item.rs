@@ -14,7 +14,7 @@ use turno::{ItemRecord, Why};
 use super::super::form::Form;
 use super::super::page::Page;
 use super::Act;
-use super::one::open_queue;
+use super::page::open_queue;
 use crate::http::{
     Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
 };

@@ -8,7 +8,7 @@ use turno::store::QueueRow;
 use turno::{ItemQuery, ItemRecord, Why};
 
 use super::super::page::Page;
-use super::one::{open_queue, render_span};
+use super::page::{open_queue, render_span};
 use crate::http::{Path, Problem, queue_why};
 use std::sync::Arc;
 

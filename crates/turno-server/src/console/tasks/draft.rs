@@ -10,7 +10,7 @@ use turno::core::limits::QUANTITY_MAX;
 use turno::core::task::{Action, Goods, Movement, NewLine, Status, Task, TaskId, Version};
 use turno::core::time::Time;
 
-use super::past;
+use super::history;
 use crate::console::form::Form;
 use crate::console::page::{Page, put_cookie};
 use crate::http::{Code, Path, Problem, Reader, task_changed, task_id, task_unknown};
@@ -242,7 +242,7 @@ async fn render_conflict(page: Page, id: TaskId, sent: Sent) -> Result<Response,
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
     let seen = Some(task.version());
     let meanwhile = if task.status == Status::Draft {
-        let last = past::load(&page, turno, id, &lease).await?.events.into_iter().next();
+        let last = history::load(&page, turno, id, &lease).await?.events.into_iter().next();
         let who = last.map_or_else(|| page.name_of(task.created_by.as_str()), |last| last.who);
         Meanwhile::Changed { who, at: task.updated_at, rows: typed_rows(&task), title: task.title }
     } else {

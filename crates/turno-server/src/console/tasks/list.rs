@@ -112,7 +112,7 @@ async fn mine(turno: &Turno, me: &str, status: Option<Status>, wanted: &Wanted) 
     };
     let leases = turno.leases(query).await?;
     let mut found = Found { now: leases.now, tasks: Vec::new(), next: leases.next.map(|next| next.to_string()) };
-    for id in leases.states.iter().filter_map(|state| TaskId::of(&state.resource)) {
+    for id in leases.states.iter().filter_map(|state| TaskId::from_resource(&state.resource)) {
         let (now, task) = turno.task_get(id).await?;
         found.now = now;
         found.tasks.extend(task.filter(|(task, _)| status.is_none_or(|status| task.status == status)));

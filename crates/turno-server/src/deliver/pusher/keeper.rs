@@ -13,11 +13,11 @@ use tokio::task::JoinSet;
 use turno::core::destination::{Destination, Fault};
 use turno::core::queue::{Act, Kind};
 use turno::core::time::{Span, Time};
-use turno::{Error, Got, Settlement};
+use turno::{Delivery, Error, Settlement};
 
 use super::{CallResult, Inner, NotDelivered, Renewal};
 use crate::deliver::figures::Outcome;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// The longest wait before the state is read again, also after a failure of the database.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -88,7 +88,7 @@ impl Inner {
 
     /// Returns an exhausted item to probe with. Returns `None` if the destination is down and items wait, because the
     /// worker probes with those.
-    async fn find_probe(&self, taken: &Destination) -> Result<Option<Got>, Error> {
+    async fn find_probe(&self, taken: &Destination) -> Result<Option<Delivery>, Error> {
         if self.queue.row().await?.policy.kind != Kind::Sync {
             return Ok(None);
         }
@@ -102,17 +102,17 @@ impl Inner {
     }
 
     /// Calls the endpoint with an exhausted item and settles it.
-    async fn probe_with(self: Arc<Self>, got: Got) {
-        let began = Uptime::start();
+    async fn probe_with(self: Arc<Self>, got: Delivery) {
+        let began = Stopwatch::start();
         let (outcome, act) = self.settle_probe(&got).await;
         self.shared.figures.count(&self.name, outcome, Some(began.elapsed()));
         // If the settlement is lost, the item is exhausted again when the delivery expires.
-        if let Err(error) = self.queue.settle(vec![Settlement { handed: got.handed, act }]).await {
+        if let Err(error) = self.queue.settle(vec![Settlement { reference: got.reference, act }]).await {
             tracing::warn!(%error, queue = %self.name, "a probe was not settled");
         }
     }
 
-    async fn settle_probe(&self, got: &Got) -> (Outcome, Act) {
+    async fn settle_probe(&self, got: &Delivery) -> (Outcome, Act) {
         let policy = match self.queue.row().await {
             Ok(row) => row.policy.clone(),
             Err(error) => return (Outcome::Returned, Act::Park { error: Some(error.to_string()) }),
@@ -146,7 +146,7 @@ impl Inner {
     }
 
     /// Stores that the item is revived, and that the destination answers unless no call was made.
-    async fn note_probe_success(&self, got: &Got, act: &Act) {
+    async fn note_probe_success(&self, got: &Delivery, act: &Act) {
         if *act != Act::Skip {
             self.note_success(true).await;
         }

@@ -37,7 +37,7 @@ async fn with_ana(change: impl FnOnce(&mut App)) -> (Bench, String) {
     let bench = Bench::with(change).await;
     let ana = turno::NewPerson::new("ana", "Ana", turno::Role::Admin).expect("a valid id");
     bench.app.trusted().add_person(ana).await.expect("the person is added");
-    let token = turno::NewToken::of("ana").expect("a valid id");
+    let token = turno::NewToken::for_user("ana").expect("a valid id");
     let (_, secret) = bench.app.trusted().create_token(token).await.expect("the token is created");
     (bench, format!("Bearer {secret}"))
 }
@@ -78,7 +78,7 @@ fn heartbeats_settlements_and_sign_ins_have_their_own_budgets() {
     };
     for path in ["/v1/leases/heartbeat", "/v1/leases/a/release", "/v1/queues/q/ack", "/v1/tasks/1/finalize"] {
         assert_eq!(memory(path, 4 * KIB), Some(Memory::Connection), "{path}");
-        assert_eq!(memory(path, 512 * KIB), Some(Memory::Kept), "{path}");
+        assert_eq!(memory(path, 512 * KIB), Some(Memory::KeyState), "{path}");
         assert_eq!(memory(path, 512 * KIB + 1), Some(Memory::Usual), "{path}");
     }
     assert_eq!(memory("/v1/queues/q/items", 4 * KIB + 1), Some(Memory::Usual));
@@ -132,7 +132,7 @@ async fn a_request_whose_body_is_under_way_is_in_no_room() {
                 answer = answer.as_mut() => panic!("{path}: {answer:?}"),
                 () = asked.notified() => {}
             }
-            let inside = [Room::Usual, Room::Kept, Room::Waiting].map(|room| bench.app.rooms.inside(room));
+            let inside = [Room::Usual, Room::KeyState, Room::Waiting].map(|room| bench.app.rooms.inside(room));
             assert_eq!(inside, [0, 0, 0], "{path} {length}");
         }
     }

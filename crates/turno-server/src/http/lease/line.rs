@@ -65,7 +65,7 @@ pub(in crate::http) async fn ask(
     let message = body.message.map(|message| text("message", message, false)).transpose()?;
     let action = Action::RequestRelease { message: message.filter(|message| !message.trim().is_empty()) };
     let (lease, outcome) = act(caller, resource, caller.holder(body.instance), action).await?;
-    let told = matches!(outcome, Outcome::Asked { told: true });
+    let told = matches!(outcome, Outcome::ReleaseRequested { delivered: true });
     Ok((StatusCode::ACCEPTED, Json(RequestResult { lease, told })))
 }
 
@@ -107,7 +107,7 @@ pub(in crate::http) async fn decline(
     let message = body.message.map(|message| text("message", message, false)).transpose()?;
     let action = Action::Decline { fence: body.fence, message: message.filter(|message| !message.trim().is_empty()) };
     let (lease, outcome) = act(caller, resource, caller.holder(body.instance), action).await?;
-    Ok(RequestResult { lease, told: matches!(outcome, Outcome::Asked { told: true }) })
+    Ok(RequestResult { lease, told: matches!(outcome, Outcome::ReleaseRequested { delivered: true }) })
 }
 
 /// A place in the waiting line.
@@ -158,7 +158,7 @@ async fn lease_turn(
 
 /// Joins the waiting line of any lease. Task routes use it too.
 pub(in crate::http) async fn join(caller: &Caller, resource: Resource, body: TurnBody) -> Result<Turn, Problem> {
-    let action = if body.keep { Action::KeepPlace } else { Action::JoinLine };
+    let action = if body.keep { Action::RenewTicket } else { Action::JoinLine };
     turn(caller, resource, body.instance, action).await
 }
 

@@ -237,7 +237,7 @@ pub(super) fn refusal_problem(caller: &Caller, who: &Holder, refused: &Refused, 
             .with("position", position)
             .with("lease", lease()),
         Refused::Lost { ending } => {
-            let lost = Lost::of(ending.as_ref(), state, who, now);
+            let lost = Lost::describe(ending.as_ref(), state, who, now);
             lost_problem(&lost, state.live(now)).with("lease", lease())
         }
         Refused::Pinned => Problem::new(Code::LeasePinned),

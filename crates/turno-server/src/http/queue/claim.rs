@@ -1,7 +1,7 @@
 //! Claiming work: any due deliveries, or one item.
 //!
 //! A client may disconnect at any time. Then the connection drops the handler and with it the claim, and its deliveries
-//! are returned without counting an attempt (`crates/turno/src/engine/commit/dealt.rs`). The deliveries of a claim with
+//! are returned without counting an attempt (`crates/turno/src/engine/commit/claim_answer.rs`). The deliveries of a claim with
 //! a `request_id` are kept instead, because the client will repeat the claim.
 
 use axum::Extension;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{Act, ItemState, Kind};
-use turno::core::text::kept;
+use turno::core::text::clip_text;
 use turno::core::time::Span;
-use turno::{ClaimedItem, Got, GotItem, ItemRecord, QueueHandle, Settlement};
+use turno::{ClaimedItem, Delivery, DeliveryItem, ItemRecord, QueueHandle, Settlement};
 
 use super::why;
 use crate::http::app::{App, Shared};
@@ -51,7 +51,7 @@ pub(super) struct ClaimBody {
 /// An item of a delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = DeliveryItem)]
-pub(crate) struct DeliveredItem {
+pub(crate) struct DeliveryItemView {
     /// The item's id.
     id: String,
     /// What to do with the item. Null if the producer gave none.
@@ -65,11 +65,11 @@ pub(crate) struct DeliveredItem {
     enqueued_at: Stamp,
 }
 
-impl From<GotItem> for DeliveredItem {
-    fn from(item: GotItem) -> DeliveredItem {
-        let GotItem { id, action, payload, attempt, enqueued_at } = item;
+impl From<DeliveryItem> for DeliveryItemView {
+    fn from(item: DeliveryItem) -> DeliveryItemView {
+        let DeliveryItem { id, action, payload, attempt, enqueued_at } = item;
         let (id, payload) = (id.to_string(), Payload(payload));
-        DeliveredItem { id, action, payload, attempt, enqueued_at: enqueued_at.into() }
+        DeliveryItemView { id, action, payload, attempt, enqueued_at: enqueued_at.into() }
     }
 }
 
@@ -93,16 +93,16 @@ pub(crate) struct DeliveryView {
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<i64>,
     /// The items, in order.
-    items: Vec<DeliveredItem>,
+    items: Vec<DeliveryItemView>,
 }
 
 impl DeliveryView {
     /// Builds the view of a delivery from a queue of this kind.
-    pub(crate) fn new(kind: Kind, got: Got) -> DeliveryView {
+    pub(crate) fn new(kind: Kind, got: Delivery) -> DeliveryView {
         DeliveryView {
-            delivery: got.handed.token(),
+            delivery: got.reference.token(),
             key: got.key.map(String::from),
-            fence: got.handed.fence.0,
+            fence: got.reference.fence.0,
             attempt: got.attempt,
             expires_at: got.expires_at.into(),
             expires_in_ms: got.now.until(got.expires_at).0,
@@ -161,25 +161,25 @@ pub(super) async fn queue_claim(
 /// A delivery of a source is filled with its action and the current row, as a destination would get it. A delivery
 /// whose row cannot be read is deferred with the error, and the error is the answer if no delivery is left. Rows with
 /// nothing to send are settled as `Skip`.
-async fn to_views(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<DeliveryView>, Problem> {
+async fn to_views(app: &App, queue: &QueueHandle, got: Vec<Delivery>) -> Result<Vec<DeliveryView>, Problem> {
     let row = queue.row().await?;
     let sync = super::source(app, &row.name);
     let mut views = Vec::with_capacity(got.len());
     let (mut settled, mut unread) = (Vec::new(), None);
     for delivery in got {
-        let (handed, attempt, item) =
-            (delivery.handed, delivery.attempt, delivery.items.first().map(|item| item.id.clone()));
+        let (reference, attempt, item) =
+            (delivery.reference, delivery.attempt, delivery.items.first().map(|item| item.id.clone()));
         let filled = match &sync {
             Some(sync) => crate::deliver::fill_with_row(sync, delivery).await,
             None => Ok(Some(delivery)),
         };
         match filled {
             Ok(Some(delivery)) => views.push(DeliveryView::new(row.policy.kind, delivery)),
-            Ok(None) => settled.push(Settlement { handed, act: Act::Skip }),
+            Ok(None) => settled.push(Settlement { reference, act: Act::Skip }),
             Err(cause) => {
-                let wait = row.policy.backoff_after(handed.seq, attempt);
+                let wait = row.policy.backoff_after(reference.seq, attempt);
                 let act = defer(queue, item, &cause, wait).await?;
-                settled.push(Settlement { handed, act });
+                settled.push(Settlement { reference, act });
                 unread.get_or_insert(cause);
             }
         }
@@ -200,7 +200,7 @@ async fn defer(queue: &QueueHandle, item: Option<ItemId>, cause: &str, wait: Spa
         Some(id) => queue.item(id).await?,
         None => None,
     };
-    let cause = kept(cause);
+    let cause = clip_text(cause);
     let repeated = known.as_ref().and_then(ItemRecord::last_error) == Some(&*cause);
     Ok(Act::Defer { error: (!repeated).then_some(cause), retry_in: wait.min(crate::deliver::READ_AGAIN) })
 }
@@ -257,7 +257,7 @@ pub(super) async fn item_claim(
     refuse_if_stopping(&app)?;
     let request = body.request_id.as_ref().map(|request| scoped_request_id(&caller, request));
     match queue.claim_item_as(instance.as_str(), id.clone(), request.as_deref()).await? {
-        ClaimedItem::Got(got) => {
+        ClaimedItem::Delivered(got) => {
             let view = to_views(&app, &queue, vec![got]).await?.pop();
             view.map(Json).ok_or_else(|| finished_problem(ItemState::Processed))
         }

@@ -304,7 +304,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("turno-repeat-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("the folder is created");
         let turno = turno::Turno::open(&format!("sqlite:{}/t.db", folder.display())).await.expect("the database opens");
-        let policy = turno::Policy::of(turno::Kind::Sync);
+        let policy = turno::Policy::for_kind(turno::Kind::Sync);
         let queue = turno.put_queue("people", policy).await.expect("the queue is created");
         let draft =
             |id| Draft::json(id).and_then(|draft| draft.key("ana")).and_then(|draft| draft.id(id)).expect("valid");

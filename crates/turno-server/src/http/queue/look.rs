@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use turno::core::id::{ItemId, Key, QueueName, Seq};
 use turno::core::limits::BATCH_MAX;
-use turno::core::queue::{AttemptError, ItemState, Kind, Taker};
+use turno::core::queue::{AttemptError, ItemState, Kind, WorkerName};
 use turno::{HandOut, ItemQuery, ItemRecord, QueueHandle};
 
 use super::claim::Payload;
@@ -46,7 +46,7 @@ impl From<AttemptError> for AttemptView {
             error: failed.error,
             retry_at: failed.retry_at.map(Stamp),
             instance: failed.holder.as_ref().map(|taker| taker.instance().to_owned()),
-            user: failed.holder.as_ref().and_then(Taker::user).map(str::to_owned),
+            user: failed.holder.as_ref().and_then(WorkerName::user).map(str::to_owned),
         }
     }
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use turno::core::id::{Fence, ItemId, QueueName};
 use turno::core::limits::{BATCH_MAX, SPAN_MAX};
-use turno::core::queue::{Act, Handed, LimitedBy, SettleOutcome};
+use turno::core::queue::{Act, DeliveryRef, LimitedBy, SettleOutcome};
 use turno::{Settled, Settlement, SyncHandle};
 
 use crate::http::app::{App, Shared};
@@ -29,9 +29,8 @@ pub(super) struct Batch<T> {
 
 /// A delivery, by its name and fence.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-#[schema(as = DeliveryName)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DeliveryRef {
+pub(super) struct DeliveryName {
     /// The name of the delivery, as the claim returned it.
     delivery: String,
     /// The fence of the delivery.
@@ -141,9 +140,9 @@ pub(super) struct SettledAll {
 pub(super) async fn queue_heartbeat(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Batch<DeliveryRef>>,
+    Json(body): Json<Batch<DeliveryName>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, DeliveryRef { delivery, fence }| Ok((delivery, fence, Act::Beat))).await
+    settle(&caller, name, body, |_, DeliveryName { delivery, fence }| Ok((delivery, fence, Act::Beat))).await
 }
 
 /// Acknowledges deliveries: their items are processed.
@@ -185,14 +184,16 @@ pub(super) async fn queue_fail(
 pub(super) async fn queue_return(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<Batch<DeliveryRef>>,
+    Json(body): Json<Batch<DeliveryName>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, DeliveryRef { delivery, fence }| Ok((delivery, fence, Act::Return { error: None })))
-        .await
+    settle(&caller, name, body, |_, DeliveryName { delivery, fence }| {
+        Ok((delivery, fence, Act::Return { error: None }))
+    })
+    .await
 }
 
 /// A delivery as the caller named it, and its settlement. `None` if the name is malformed.
-type Outcome = (String, Option<(Handed, Settled)>);
+type Outcome = (String, Option<(DeliveryRef, Settled)>);
 
 async fn settle<T>(
     caller: &Caller,
@@ -224,13 +225,13 @@ async fn settle_all<T>(
     let mut names = Vec::new();
     let mut settlements = Vec::new();
     for (delivery, fence, act) in entries.collect::<Result<Vec<_>, _>>()? {
-        let handed = Handed::parse(&delivery, fence).ok();
-        settlements.extend(handed.map(|handed| Settlement { handed, act }));
-        names.push((delivery, handed));
+        let reference = DeliveryRef::parse(&delivery, fence).ok();
+        settlements.extend(reference.map(|reference| Settlement { reference, act }));
+        names.push((delivery, reference));
     }
     let mut settled = if settlements.is_empty() { Vec::new() } else { queue.settle(settlements).await? }.into_iter();
-    let outcome = |(delivery, handed): (String, Option<Handed>)| {
-        (delivery, handed.and_then(|handed| Some((handed, settled.next()?))))
+    let outcome = |(delivery, reference): (String, Option<DeliveryRef>)| {
+        (delivery, reference.and_then(|reference| Some((reference, settled.next()?))))
     };
     Ok(names.into_iter().map(outcome).collect())
 }
@@ -238,9 +239,9 @@ async fn settle_all<T>(
 /// Stores what an acknowledged change told the destination.
 async fn note_acked(app: &App, queue: &QueueName, outcomes: &[Outcome]) {
     let Some(sync) = super::source(app, queue).filter(SyncHandle::has_triggers) else { return };
-    for (handed, settled) in outcomes.iter().filter_map(|(_, settled)| settled.as_ref()) {
+    for (reference, settled) in outcomes.iter().filter_map(|(_, settled)| settled.as_ref()) {
         if settled.outcome == SettleOutcome::Acked
-            && let Err(error) = sync.acked(handed).await
+            && let Err(error) = sync.acked(reference).await
         {
             // If this is lost, a later check of the source finds the difference and sends the key again.
             tracing::warn!(%error, %queue, "what was delivered is not remembered");

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use turno::core::audit::Entry;
 use turno::core::id::QueueName;
-use turno::core::queue::{AttemptError, CameBack, Done, Ended, Last, Taker};
+use turno::core::queue::{AttemptError, Done, Ended, Last, UncountedDelivery, WorkerName};
 use turno::core::sync::NOTHING;
 use turno::core::time::Time;
 use turno::store::AuditQuery;
@@ -65,9 +65,9 @@ impl Happened {
     }
 
     /// Sets the process and user, the attempt and the fence.
-    fn by(self, taker: Option<&Taker>, attempt: u32, fence: i64) -> Happened {
+    fn by(self, taker: Option<&WorkerName>, attempt: u32, fence: i64) -> Happened {
         let instance = taker.map(|taker| taker.instance().to_owned());
-        let user = taker.and_then(Taker::user).map(str::to_owned);
+        let user = taker.and_then(WorkerName::user).map(str::to_owned);
         Happened { attempt: Some(attempt), fence: Some(fence), instance, user, ..self }
     }
 }
@@ -86,9 +86,9 @@ impl From<&AttemptError> for Happened {
     }
 }
 
-impl From<&CameBack> for Happened {
+impl From<&UncountedDelivery> for Happened {
     /// Omits the attempt's number, because the attempt does not count or the newer change restarted the count.
-    fn from(back: &CameBack) -> Happened {
+    fn from(back: &UncountedDelivery) -> Happened {
         let what = match back.how {
             Last::Expired => "expired",
             Last::Superseded => "superseded",

@@ -6,7 +6,7 @@ use fluent_bundle::FluentArgs;
 use serde::Serialize;
 use turno::core::destination::Destination;
 use turno::core::id::{ItemId, Key, QueueName};
-use turno::core::queue::{ItemState, Taker};
+use turno::core::queue::{ItemState, WorkerName};
 use turno::core::time::Time;
 use turno::{ItemQuery, QueueHandle, Why, WhyReason};
 
@@ -59,7 +59,7 @@ pub(super) struct WhyView {
 #[derive(Debug, Default)]
 struct Parts<'a> {
     behind: Option<&'a ItemId>,
-    taker: Option<&'a Taker>,
+    taker: Option<&'a WorkerName>,
     fence: Option<i64>,
     since: Option<Time>,
     until: Option<Time>,
@@ -133,7 +133,7 @@ impl WhyView {
             attempt: why.attempt,
             behind: parts.behind.map(ToString::to_string),
             instance: parts.taker.map(|taker| taker.instance().to_owned()),
-            user: parts.taker.and_then(Taker::user).map(str::to_owned),
+            user: parts.taker.and_then(WorkerName::user).map(str::to_owned),
             fence: parts.fence,
             since: parts.since.map(Stamp),
             until: parts.until.map(Stamp),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     fn every_reason() -> Vec<WhyReason> {
-        let (taker, fence) = (Some(Taker::from("bot-2")), Fence(41));
+        let (taker, fence) = (Some(WorkerName::from("bot-2")), Fence(41));
         let (since, expires_at, until) = (Time(1_000), Time(12_000), Time(7_000));
         let error = Some("no route".to_owned());
         vec![

@@ -10,7 +10,7 @@ use turno::core::queue::ItemState;
 use turno::core::task::Status;
 
 fn spanish(cause: &str) -> String {
-    told(&Texts::load(), Language::Spanish, cause)
+    translate(&Texts::load(), Language::Spanish, cause)
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn causes_of_the_library_are_translated_to_spanish_only() {
     ];
     for english in &said {
         assert_ne!(spanish(english), *english);
-        assert_eq!(told(&Texts::load(), Language::English, english), *english);
+        assert_eq!(translate(&Texts::load(), Language::English, english), *english);
     }
     assert_eq!(spanish(&said[0]), "el recurso está vacío; dele de 1 a 200 caracteres");
     assert_eq!(spanish(&format!("user: {}", said[0])), "user: el recurso está vacío; dele de 1 a 200 caracteres");

@@ -4,7 +4,7 @@ use super::super::world::{START, World, put, settle};
 use super::{Dropped, Message, Reports, inbox, record, soon, until};
 use std::sync::Arc;
 use tokio::sync::Notify;
-use turno::core::queue::{Act, Handed, Last, SettleOutcome};
+use turno::core::queue::{Act, DeliveryRef, Last, SettleOutcome};
 use turno::core::time::Span;
 use turno::{Job, QueueHandle};
 
@@ -16,9 +16,9 @@ super::cases![
 ];
 
 /// Returns the delivery of an item in process, as another client could name it.
-async fn handed(queue: &QueueHandle, id: &str) -> Handed {
+async fn reference(queue: &QueueHandle, id: &str) -> DeliveryRef {
     let item = record(queue, id).await.item.expect("the item is in process");
-    Handed { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence }
+    DeliveryRef { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence }
 }
 
 /// Returns a worker whose handler reports its start and its drop, and waits for `go_on`.
@@ -42,7 +42,7 @@ async fn a_running_handler_keeps_its_delivery_past_the_lock_timeout(world: World
     let running = worker(&queue, &reports, &go_on).start().unwrap();
     assert_eq!((reports.next().await, reports.next().await), ("begun", "begun"));
     for third in 1..=7 {
-        world.pass(20_000);
+        world.advance(20_000);
         let expiry = Some(START + Span(20_000 * third + 60_000));
         for id in ["x", "y"] {
             until("the delivery is renewed", || async { record(&queue, id).await.item.unwrap().expires_at == expiry })
@@ -62,17 +62,17 @@ async fn a_handler_whose_delivery_was_taken_is_dropped_without_an_ack(world: Wor
     let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
     let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
     assert_eq!(reports.next().await, "begun");
-    settle(&queue, handed(&queue, "x").await, Act::Return { error: None }).await;
+    settle(&queue, reference(&queue, "x").await, Act::Return { error: None }).await;
     let taken = queue.claim("thief", 1, Span::ZERO).await.unwrap().remove(0);
     assert!(reports.none(), "the worker has not renewed since the loss");
-    world.pass(20_000);
+    world.advance(20_000);
     assert_eq!(reports.next().await, "dropped", "the refused renewal drops the handler");
     go_on.notify_waiters();
     running.stop().await;
     assert!(reports.none());
     let item = record(&queue, "x").await.item.expect("the item is not acked by the worker that lost it");
-    assert_eq!((item.fence, item.holder.as_ref().map(|taker| taker.as_str())), (taken.handed.fence, Some("thief")));
-    assert_eq!(settle(&queue, taken.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!((item.fence, item.holder.as_ref().map(|taker| taker.as_str())), (taken.reference.fence, Some("thief")));
+    assert_eq!(settle(&queue, taken.reference, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
 }
 
 async fn a_handler_whose_delivery_expired_is_dropped_and_the_item_is_redelivered(world: World) {
@@ -82,7 +82,7 @@ async fn a_handler_whose_delivery_expired_is_dropped_and_the_item_is_redelivered
     let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
     assert_eq!(reports.next().await, "begun");
     // In one step, as after a suspended process: no renewal can come in time.
-    world.pass(60_000);
+    world.advance(60_000);
     assert_eq!((reports.next().await, reports.next().await), ("dropped", "begun"));
     go_on.notify_one();
     until("the item is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
@@ -105,8 +105,8 @@ async fn a_task_spawned_by_a_handler_learns_of_the_loss(world: World) {
     let lost = tokio::spawn(job.lost());
     assert!(!job.is_lost() && !lost.is_finished());
     queue.pause().await.unwrap();
-    settle(&queue, handed(&queue, "x").await, Act::Return { error: None }).await;
-    world.pass(20_000);
+    settle(&queue, reference(&queue, "x").await, Act::Return { error: None }).await;
+    world.advance(20_000);
     soon("the spawned task learns of the loss", lost).await.unwrap();
     assert!(job.is_lost());
     running.stop().await;

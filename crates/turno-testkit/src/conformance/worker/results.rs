@@ -19,9 +19,9 @@ super::cases![
 
 async fn a_typed_payload_arrives_with_its_metadata_and_is_acked(world: World) {
     let queue = world.queue(inbox()).await;
-    world.pass(1_234);
+    world.advance(1_234);
     queue.enqueue(vec![Draft { action: Some("ALTA".to_owned()), ..draft("ana", "x") }]).await.unwrap();
-    world.pass(10);
+    world.advance(10);
     let mut reports = Reports::new();
     let sender = reports.sender.clone();
     let worker = queue.worker(move |job: Job<Message>| {
@@ -60,9 +60,9 @@ async fn an_item_whose_handler_fails_is_retried_and_finally_exhausted(world: Wor
             let now = world.turno.store().unwrap().peek(Vec::new()).await.unwrap().now;
             let due = record(&queue, "x").await.item.unwrap().not_before;
             assert!(due >= now + Span(1_000 << (attempt - 1)), "the back-off doubles");
-            world.pass((due - now).0 - 1);
+            world.advance((due - now).0 - 1);
             assert!(queue.claim("early", 1, Span::ZERO).await.unwrap().is_empty() && reports.none());
-            world.pass(1);
+            world.advance(1);
         }
     }
     until("the item is exhausted", || async { queue.counts().await.unwrap().exhausted == 1 }).await;

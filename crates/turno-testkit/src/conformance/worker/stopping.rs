@@ -100,7 +100,7 @@ async fn a_handler_that_outlasts_the_grace_is_dropped_and_its_item_returned(worl
     // In small steps up to the end of the grace period: the returned delivery must not have expired.
     let passing = async {
         while reports.none() {
-            world.pass(50);
+            world.advance(50);
             queue.counts().await.unwrap();
         }
     };
@@ -147,6 +147,6 @@ async fn a_dropped_worker_ends_its_handlers_and_its_deliveries_expire(world: Wor
     drop(running);
     assert_eq!(reports.next().await, "dropped");
     assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
-    world.pass(60_000);
+    world.advance(60_000);
     assert_eq!(queue.claim("other", 1, Span::ZERO).await.unwrap()[0].attempt, 2);
 }

@@ -37,7 +37,7 @@ async fn a_paused_queue_hands_a_worker_nothing_and_resuming_wakes_it(world: Worl
     for (id, resume) in [("here", &queue), ("there", &there)] {
         queue.pause().await.unwrap();
         put(&queue, "ana", &[id]).await;
-        world.pass(5_000);
+        world.advance(5_000);
         assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
         assert!(reports.none(), "paused");
         resume.resume().await.unwrap();
@@ -59,15 +59,15 @@ async fn a_worker_wakes_on_new_work_of_another_instance(world: World) {
 }
 
 async fn a_worker_wakes_when_a_window_ends(world: World) {
-    let queue = world.queue(Policy::of(Kind::Lane)).await;
+    let queue = world.queue(Policy::for_kind(Kind::Lane)).await;
     let mut reports = Reports::new();
     let running = start(&queue, &reports);
     put(&queue, "ana", &["1"]).await;
-    world.pass(2_000);
+    world.advance(2_000);
     put(&queue, "ana", &["2"]).await;
-    world.pass(2_999);
+    world.advance(2_999);
     assert!(queue.counts().await.unwrap().pending == 2 && reports.none());
-    world.pass(1);
+    world.advance(1);
     assert_eq!((reports.next().await.0.as_str(), reports.next().await.0.as_str()), ("1", "2"));
     running.stop().await;
 }
@@ -80,9 +80,9 @@ async fn a_worker_wakes_when_the_delivery_of_a_dead_instance_expires(world: Worl
     drop(dead);
     let mut reports = Reports::new();
     let running = start(&queue, &reports);
-    world.pass(59_999);
+    world.advance(59_999);
     assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty() && reports.none());
-    world.pass(1);
+    world.advance(1);
     assert_eq!(reports.next().await, ("x".to_owned(), 2));
     running.stop().await;
 }
@@ -167,7 +167,7 @@ fn items() -> Vec<Draft> {
 }
 
 fn lane() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 4, ..Policy::of(Kind::Lane) }
+    Policy { window: Span::ZERO, batch_max: 4, ..Policy::for_kind(Kind::Lane) }
 }
 
 async fn two_workers_on_two_instances_process_each_item_once_in_order_per_key(world: World) {

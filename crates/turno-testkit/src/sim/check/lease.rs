@@ -231,7 +231,7 @@ impl Lease {
                     return fault("L14", at, format!("could not join the line: {answer:?}"));
                 }
             }
-            Action::KeepPlace => match (answer, self.line.index_of(&command.who)) {
+            Action::RenewTicket => match (answer, self.line.index_of(&command.who)) {
                 (Ok(Outcome::InLine { position, .. }), Some(_)) => self.stood(command, Some(*position), now)?,
                 (Ok(Outcome::LeftLine), None) => {}
                 (answer, place) => {

@@ -6,7 +6,8 @@ use crate::sim::message::{Ask, Reply};
 use turno::store::ManageGroup;
 use turno_core::id::{Fence, Seq};
 use turno_core::queue::{
-    Act, CameBack, Changes, Done, Ended, Handed, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome,
+    Act, Changes, DeliveryRef, Done, Ended, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome,
+    UncountedDelivery,
 };
 use turno_core::time::Time;
 
@@ -23,7 +24,7 @@ enum Fate {
 
 fn exhausted(row: &Item) -> Done {
     let (seq, queue, at, fence) = (row.seq, row.queue, row.not_before, row.fence);
-    let (attempt, revision) = (row.attempt, row.handed);
+    let (attempt, revision) = (row.attempt, row.reference);
     Done { seq, queue, ended: Ended::Exhausted, at, attempt, fence, revision, holder: None, handed_at: None }
 }
 
@@ -37,7 +38,7 @@ impl Queues<'_> {
                 };
                 let its_turn = matches!(settle.act, Act::Beat) == beats;
                 if its_turn && self.settle(settle, outcome, commit.now, changes)? {
-                    settled.push(settle.handed.fence);
+                    settled.push(settle.reference.fence);
                 }
             }
         }
@@ -52,10 +53,10 @@ impl Queues<'_> {
         now: Time,
         changes: &Changes,
     ) -> Result<bool, Fault> {
-        let fence = settle.handed.fence;
-        let name = self.name(settle.handed.seq);
+        let fence = settle.reference.fence;
+        let name = self.name(settle.reference.seq);
         let delivered = self.deliveries.get(&fence);
-        let delivered = delivered.filter(|known| known.open && known.members[0] == settle.handed.seq);
+        let delivered = delivered.filter(|known| known.open && known.members[0] == settle.reference.seq);
         let expire = settle.act == Act::Expire;
         let in_time = delivered.is_some_and(|known| (known.until <= now) == expire);
         let until = delivered.map(|known| known.until);
@@ -130,11 +131,11 @@ impl Queues<'_> {
         changes: &Changes,
     ) -> Result<Option<Fence>, Fault> {
         let lane = self.items.get(&seq).and_then(|item| self.lanes.get(&(item.queue, item.key.clone()?)));
-        let handed = |seq: &Seq| match self.items.get(seq)?.is {
-            Is::Handed(fence) => Some(fence),
+        let reference = |seq: &Seq| match self.items.get(seq)?.is {
+            Is::DeliveryRef(fence) => Some(fence),
             _ => None,
         };
-        let fence = lane.into_iter().flat_map(|lane| &lane.open).chain([&seq]).find_map(handed);
+        let fence = lane.into_iter().flat_map(|lane| &lane.open).chain([&seq]).find_map(reference);
         let over = fence.and_then(|fence| Some((fence, self.deliveries.get(&fence)?)));
         let Some((fence, delivered)) = over.filter(|(_, known)| known.until <= commit.now) else {
             return Ok(None);
@@ -149,8 +150,8 @@ impl Queues<'_> {
             // The item was exhausted and retried in the same commit, so its end was never written.
             changes.done.extend(changes.update.iter().filter(|row| row.seq == seq).map(exhausted));
         }
-        let handed = Handed { queue: group.queue, seq: first, lane: None, size, fence };
-        let settle = Settle { handed, policy: group.policy.clone(), act: Act::Expire };
+        let reference = DeliveryRef { queue: group.queue, seq: first, lane: None, size, fence };
+        let settle = Settle { reference, policy: group.policy.clone(), act: Act::Expire };
         let settled = self.settle(&settle, &SettleOutcome::Expired, commit.now, &changes)?;
         Ok(settled.then_some(fence))
     }
@@ -171,7 +172,7 @@ impl Queues<'_> {
 
     fn fate(&self, act: &Act, seq: Seq, index: usize, named: Option<usize>) -> Fate {
         let item = &self.items[&seq];
-        let changed = item.revision > item.handed;
+        let changed = item.revision > item.reference;
         let behind = named.is_some_and(|named| index > named);
         let before = named.is_some_and(|named| index < named);
         match act {
@@ -256,11 +257,11 @@ impl Queues<'_> {
     /// Checks that a repeated settlement gets the same answer while the item is unchanged. The answer of a returned or
     /// superseded delivery is kept longer, for the newest few deliveries.
     pub(super) fn repeated(&self, settle: &Settle, known: Option<&SettleOutcome>) -> Checked {
-        let name = self.name(settle.handed.seq);
-        let delivered = self.deliveries.get(&settle.handed.fence);
-        let delivered = delivered.filter(|delivered| delivered.members[0] == settle.handed.seq);
+        let name = self.name(settle.reference.seq);
+        let delivered = self.deliveries.get(&settle.reference.fence);
+        let delivered = delivered.filter(|delivered| delivered.members[0] == settle.reference.seq);
         let first = delivered.and_then(|delivered| delivered.settled.as_ref());
-        let untouched = delivered.is_some_and(|delivered| delivered.versions == self.versions(settle.handed.fence));
+        let untouched = delivered.is_some_and(|delivered| delivered.versions == self.versions(settle.reference.fence));
         match (first, known) {
             (Some((act, _)), _) if *act != settle.act => Ok(()),
             (Some((_, outcome)), Some(known)) if known == outcome => Ok(()),
@@ -272,8 +273,9 @@ impl Queues<'_> {
 
     /// Returns whether the answer must still be known: a returned or superseded delivery with few later ones.
     fn must_be_known(&self, settle: &Settle, outcome: &SettleOutcome) -> bool {
-        let (seq, fence) = (settle.handed.seq, settle.handed.fence);
+        let (seq, fence) = (settle.reference.seq, settle.reference.fence);
         let since = self.deliveries.iter().filter(|(later, of)| **later > fence && of.members.contains(&seq));
-        matches!(outcome, SettleOutcome::Returned | SettleOutcome::Superseded) && since.count() < CameBack::KEPT
+        matches!(outcome, SettleOutcome::Returned | SettleOutcome::Superseded)
+            && since.count() < UncountedDelivery::KEPT
     }
 }

@@ -234,7 +234,7 @@ impl Known {
                 let takes = matches!(answer, lease::Outcome::Claimed { .. })
                     || matches!(
                         action,
-                        lease::Action::JoinLine | lease::Action::KeepPlace | lease::Action::Claim { .. }
+                        lease::Action::JoinLine | lease::Action::RenewTicket | lease::Action::Claim { .. }
                     );
                 let lockable = worked_on || self.status == Ready;
                 if *answer == (lease::Outcome::Claimed { renewed: false }) && self.status == Ready {

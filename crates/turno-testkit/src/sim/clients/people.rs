@@ -73,7 +73,7 @@ impl Person {
                 }
                 _ => return self.come_back_late(scene),
             },
-            None if self.waits && dice < 35 => Action::KeepPlace,
+            None if self.waits && dice < 35 => Action::RenewTicket,
             None if self.waits && dice < 70 => Action::JoinLine,
             None => {
                 if !self.waits {

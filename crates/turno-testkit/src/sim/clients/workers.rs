@@ -6,7 +6,7 @@ use crate::sim::message::{Ask, Reply, WorkerDelivery};
 use crate::sim::setup::{GROUPED, HOLD, INBOX, QUEUES, SINGLE, SYNC, queue_id};
 use std::sync::Arc;
 use turno_core::id::Fence;
-use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Want};
+use turno_core::queue::{Act, ClaimRequest, DeliveryRef, Settle, SettleOutcome};
 use turno_core::time::Span;
 
 #[derive(Debug)]
@@ -68,8 +68,12 @@ impl Worker {
         }
         let busy = [GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC];
         self.queue = if scene.draining { (self.queue + 1) % QUEUES } else { *scene.rng.pick(&busy) };
-        let want =
-            Want { taker: self.name.clone().into(), max: scene.rng.between(1, 3) as u32, request: None, probes: false };
+        let want = ClaimRequest {
+            taker: self.name.clone().into(),
+            max: scene.rng.between(1, 3) as u32,
+            request: None,
+            probes: false,
+        };
         let mut item = None;
         if !scene.draining
             && scene.rng.percent(5)
@@ -103,7 +107,7 @@ impl Worker {
 
     fn settle(&self, act: Act, scene: &mut Scene<'_>) -> Settle {
         let delivery = &self.work[0].delivery;
-        let mut handed = Handed {
+        let mut reference = DeliveryRef {
             queue: queue_id(self.queue),
             seq: delivery.seq,
             lane: delivery.lane,
@@ -111,9 +115,9 @@ impl Worker {
             fence: delivery.fence,
         };
         if !scene.draining && scene.rng.percent(2) {
-            handed.fence = Fence(handed.fence.0 + scene.rng.between(-3, 3));
+            reference.fence = Fence(reference.fence.0 + scene.rng.between(-3, 3));
         }
-        Settle { handed, policy: scene.setup.queues[self.queue].clone(), act }
+        Settle { reference, policy: scene.setup.queues[self.queue].clone(), act }
     }
 
     fn learn(&mut self, reply: Reply, scene: &mut Scene<'_>) -> Next {

@@ -5,7 +5,8 @@ use crate::sim::sabotage::Bug;
 use turno::store::Counts;
 use turno_core::id::{ItemId, Lane, QueueId, Seq};
 use turno_core::queue::{
-    CameBack, Changes, Ended, FrontItem, Handed, Item, ItemState, Known, Last, Loaded, Member, SettleOutcome,
+    Changes, DeliveryRef, Ended, FrontItem, Item, ItemState, Known, Last, Loaded, Member, SettleOutcome,
+    UncountedDelivery,
 };
 use turno_core::time::Time;
 
@@ -44,31 +45,31 @@ impl Db {
     }
 
     /// Loads a delivery and the first item of its lane, from a sequence number on, that is not part of it.
-    pub(crate) fn load(&self, handed: &Handed, named: bool, from: Seq) -> Loaded {
-        let is_member = |item: &Item| item.fence == handed.fence && item.expires_at.is_some();
-        let Some(first) = self.hot.get(&handed.seq).filter(|item| is_member(item)) else {
+    pub(crate) fn load(&self, reference: &DeliveryRef, named: bool, from: Seq) -> Loaded {
+        let is_member = |item: &Item| item.fence == reference.fence && item.expires_at.is_some();
+        let Some(first) = self.hot.get(&reference.seq).filter(|item| is_member(item)) else {
             return Loaded::default();
         };
         let member = |item: Item| Member { id: named.then(|| self.bodies[&item.seq].id.clone()), item };
-        let Some(lane) = handed.lane else {
+        let Some(lane) = reference.lane else {
             return Loaded { members: vec![member(first.clone())], next: None };
         };
         let members: Vec<Member> = self
-            .lane_front(handed.queue, lane, handed.seq, usize::MAX)
+            .lane_front(reference.queue, lane, reference.seq, usize::MAX)
             .into_iter()
             .filter(is_member)
-            .take(handed.size as usize)
+            .take(reference.size as usize)
             .map(member)
             .collect();
-        let others = self.lanes.get(&(handed.queue, lane));
+        let others = self.lanes.get(&(reference.queue, lane));
         let is_other = |seq: &&Seq| !members.iter().any(|member| member.item.seq == **seq);
         let next = others.and_then(|seqs| seqs.range(from..).find(is_other));
         Loaded { next: next.and_then(|seq| self.hot.get(seq).cloned()), members }
     }
 
     /// Returns expired deliveries, named as a sweeper names them.
-    pub(crate) fn expired(&self, now: Time, limit: usize) -> Vec<Handed> {
-        let mut found: Vec<Handed> = Vec::new();
+    pub(crate) fn expired(&self, now: Time, limit: usize) -> Vec<DeliveryRef> {
+        let mut found: Vec<DeliveryRef> = Vec::new();
         for (_, seq) in self.expiring.range(..=(now, Seq(i64::MAX))) {
             let item = &self.hot[seq];
             let full = found.len() == limit;
@@ -79,9 +80,13 @@ impl Db {
                 }
                 // The other items of a found delivery may come later, and the name must cover all of them.
                 None if full => {}
-                None => {
-                    found.push(Handed { queue: item.queue, seq: *seq, lane: item.lane, size: 1, fence: item.fence })
-                }
+                None => found.push(DeliveryRef {
+                    queue: item.queue,
+                    seq: *seq,
+                    lane: item.lane,
+                    size: 1,
+                    fence: item.fence,
+                }),
             }
         }
         found
@@ -91,24 +96,24 @@ impl Db {
     ///
     /// It reads every item and returns `None` once the failed one has moved on. Reading only the first item would
     /// take a failure in the middle of a group for an ack.
-    pub(crate) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
-        let members = self.handed.get(&handed.fence).filter(|seqs| seqs.first() == Some(&handed.seq))?;
+    pub(crate) fn settled(&self, reference: &DeliveryRef) -> Option<SettleOutcome> {
+        let members = self.reference.get(&reference.fence).filter(|seqs| seqs.first() == Some(&reference.seq))?;
         let mut failed = None;
         for seq in members {
             let errors = self.errors.get(seq);
-            let Some(error) = errors.and_then(|all| all.iter().find(|error| error.fence == handed.fence)) else {
+            let Some(error) = errors.and_then(|all| all.iter().find(|error| error.fence == reference.fence)) else {
                 continue;
             };
             if error.is_expiry() {
                 return None;
             }
             let outcome = match (self.hot.get(seq), self.done.get(seq)) {
-                (Some(item), _) if item.fence != handed.fence || item.expires_at.is_some() => {
+                (Some(item), _) if item.fence != reference.fence || item.expires_at.is_some() => {
                     return None;
                 }
                 (Some(item), _) if item.parked => SettleOutcome::Exhausted,
                 (Some(item), _) if item.last == Last::Failed => SettleOutcome::Retrying { retry_at: item.not_before },
-                (None, Some(done)) if done.fence == handed.fence && done.ended == Ended::Exhausted => {
+                (None, Some(done)) if done.fence == reference.fence && done.ended == Ended::Exhausted => {
                     SettleOutcome::Exhausted
                 }
                 _ => return None,
@@ -122,20 +127,20 @@ impl Db {
         }
         let back = |seq: &Seq, how| {
             let all = self.came_back.get(seq).into_iter().flatten();
-            all.filter(|back| back.fence == handed.fence).any(|back| back.how == how)
+            all.filter(|back| back.fence == reference.fence).any(|back| back.how == how)
         };
         if members.iter().any(|seq| back(seq, Last::Superseded)) {
             return Some(SettleOutcome::Superseded);
         }
-        match self.done.get(&handed.seq) {
-            Some(done) if done.fence == handed.fence && done.ended == Ended::Processed => Some(SettleOutcome::Acked),
-            _ => back(&handed.seq, Last::Returned).then_some(SettleOutcome::Returned),
+        match self.done.get(&reference.seq) {
+            Some(done) if done.fence == reference.fence && done.ended == Ended::Processed => Some(SettleOutcome::Acked),
+            _ => back(&reference.seq, Last::Returned).then_some(SettleOutcome::Returned),
         }
     }
 
     /// Returns whether the first item of the delivery was not handed out again since.
-    pub(crate) fn was_last(&self, handed: &Handed) -> bool {
-        self.hot.get(&handed.seq).is_some_and(|item| item.fence == handed.fence)
+    pub(crate) fn was_last(&self, reference: &DeliveryRef) -> bool {
+        self.hot.get(&reference.seq).is_some_and(|item| item.fence == reference.fence)
     }
 
     /// Returns whether a commit would store an id twice in a queue.
@@ -177,7 +182,7 @@ impl Db {
         for back in &changes.came_back {
             let kept = self.came_back.entry(back.seq).or_default();
             kept.push(back.clone());
-            kept.drain(..kept.len().saturating_sub(CameBack::KEPT));
+            kept.drain(..kept.len().saturating_sub(UncountedDelivery::KEPT));
         }
         for (queue, lane, at) in &changes.typing {
             self.typing.insert((*queue, *lane), *at);
@@ -195,7 +200,7 @@ impl Db {
         }
         if let Some(at) = item.expires_at {
             self.expiring.insert((at, item.seq));
-            let members = self.handed.entry(item.fence).or_default();
+            let members = self.reference.entry(item.fence).or_default();
             if !members.contains(&item.seq) {
                 members.push(item.seq);
             }

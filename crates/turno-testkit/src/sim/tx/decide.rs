@@ -8,7 +8,7 @@ use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, Settl
 use turno_core::event::{Event, Topic};
 use turno_core::id::Numbers;
 use turno_core::lease::{Action, Beat, Decision, Outcome, Reason, State};
-use turno_core::queue::{Act, Changes, Ended, EnqueueRead, Item, Kind, ManageRead, Managed, Wants};
+use turno_core::queue::{Act, Changes, ClaimRead, Ended, EnqueueRead, Item, Kind, ManageRead, Managed};
 use turno_core::time::{Span, Time};
 
 impl Tx {
@@ -47,7 +47,7 @@ impl Tx {
                 Some(changes)
             }
             (Group::Claim(group), Read::Claim { heads, fronts, typing }) => {
-                let read = Wants { queue: group.queue, now, numbers, heads, fronts, typing };
+                let read = ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing };
                 Some(self.decide_claim(group, read, env, replies))
             }
             (Group::Settle(group), Read::Settle(loaded)) => {
@@ -99,7 +99,7 @@ impl Tx {
         Progress::Committed(Box::new(committed))
     }
 
-    fn decide_claim(&self, group: &ClaimGroup, read: Wants, env: &Env<'_>, replies: &mut Vec<Reply>) -> Changes {
+    fn decide_claim(&self, group: &ClaimGroup, read: ClaimRead, env: &Env<'_>, replies: &mut Vec<Reply>) -> Changes {
         let (mut changes, deliveries_by_claim) = if env.has(Bug::WindowIgnored) {
             let mut hasty = group.clone();
             hasty.policy.window = Span::ZERO;
@@ -253,14 +253,14 @@ fn decide_settle(
             let group = spoiled.insert(group.clone());
             for (settle, loaded) in group.settlements.iter_mut().zip(&read.loaded) {
                 if let Some(first) = loaded.members.first() {
-                    settle.handed.fence = first.item.fence;
+                    settle.reference.fence = first.item.fence;
                 }
             }
         }
         Some(Bug::PoisonTakesNeighbours) => {
             for settle in &mut spoiled.insert(group.clone()).settlements {
                 if let Act::Fail { item: None, give_up, .. } = &mut settle.act {
-                    *give_up |= settle.handed.size > 1;
+                    *give_up |= settle.reference.size > 1;
                 }
             }
         }

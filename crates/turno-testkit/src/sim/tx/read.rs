@@ -105,7 +105,8 @@ impl Tx {
                         return State::unseen(resource);
                     }
                     // Only tasks have lines, so only their leases can be pinned.
-                    let pinned = !beats && TaskId::of(&resource).is_some() && pinned(env, id, held, &resource);
+                    let pinned =
+                        !beats && TaskId::from_resource(&resource).is_some() && pinned(env, id, held, &resource);
                     State { pinned, ..env.db.lease(&resource) }
                 };
                 Some(Read::Lease(group.resources().into_iter().map(read).collect()))
@@ -226,7 +227,7 @@ fn home(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Option<(QueueId
     if group.policy.kind == Kind::Inbox {
         return None;
     }
-    Some((group.queue, Lane::of(env.db.bodies[&seq?].key.as_ref()?)))
+    Some((group.queue, Lane::from_key(env.db.bodies[&seq?].key.as_ref()?)))
 }
 
 fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
@@ -257,30 +258,30 @@ fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
 fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
     let mut all = Vec::with_capacity(group.settlements.len());
     for (index, settle) in group.settlements.iter().enumerate() {
-        let mut handed = settle.handed;
+        let mut reference = settle.reference;
         if env.has(Bug::SweepUnconditional)
             && matches!(settle.act, Act::Expire)
-            && let Some(seen) = env.swept.get(&handed.fence)
+            && let Some(seen) = env.swept.get(&reference.fence)
         {
             all.push(seen.clone());
             continue;
         }
         if env.has(Bug::SettleIgnoresFence)
-            && let Some(item) = env.db.hot.get(&handed.seq)
+            && let Some(item) = env.db.hot.get(&reference.seq)
         {
-            handed.fence = item.fence;
+            reference.fence = item.fence;
         }
-        let floor = |lane| env.memory.floor((handed.queue, lane), env.db.rebirth);
-        let from = handed.lane.map_or(Seq(i64::MIN), floor);
-        let mut loaded = env.db.load(&handed, group.names_items(index), from);
+        let floor = |lane| env.memory.floor((reference.queue, lane), env.db.rebirth);
+        let from = reference.lane.map_or(Seq(i64::MIN), floor);
+        let mut loaded = env.db.load(&reference, group.names_items(index), from);
         if env.has(Bug::AckSwallowsChange) && matches!(settle.act, Act::Ack { .. }) {
             for member in &mut loaded.members {
-                member.item.revision = member.item.handed;
+                member.item.revision = member.item.reference;
             }
         }
         if env.has(Bug::SuccessorWrongOrder)
-            && let Some(lane) = handed.lane
-            && let Some(last) = env.db.lanes.get(&(handed.queue, lane)).and_then(|seqs| seqs.last())
+            && let Some(lane) = reference.lane
+            && let Some(last) = env.db.lanes.get(&(reference.queue, lane)).and_then(|seqs| seqs.last())
             && !loaded.members.iter().any(|member| member.item.seq == *last)
         {
             loaded.next = env.db.hot.get(last).cloned();

@@ -91,7 +91,7 @@ pub(super) fn decide(
         }
     }
     let line = lease.line.clone();
-    let fresh = if group.command.task.is_none() { TaskId::of(&lease.resource) } else { None };
+    let fresh = if group.command.task.is_none() { TaskId::from_resource(&lease.resource) } else { None };
     let read = task::Read { now, numbers, fresh, task, lease, stock };
     let (mut write, mut outcome) = group.decide(TaskRead { read, head });
     if env.has(Bug::LineOutlivesTask) && matches!(group.command.action, Action::Close { .. } | Action::Cancel { .. }) {

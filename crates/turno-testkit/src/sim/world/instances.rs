@@ -200,8 +200,8 @@ impl World<'_> {
         if matches!(settle.act, Act::Beat | Act::Expire) {
             return Ok(reply);
         }
-        let mut known = self.db.settled(&settle.handed).filter(|_| self.bug != Some(Bug::RepeatForgotten));
-        if self.bug == Some(Bug::ReturnForgotten) && !self.db.was_last(&settle.handed) {
+        let mut known = self.db.settled(&settle.reference).filter(|_| self.bug != Some(Bug::RepeatForgotten));
+        if self.bug == Some(Bug::ReturnForgotten) && !self.db.was_last(&settle.reference) {
             known = known.filter(|known| !matches!(known, SettleOutcome::Returned | SettleOutcome::Superseded));
         }
         self.checker.repeated(settle, known.as_ref())?;
@@ -229,13 +229,13 @@ impl World<'_> {
             return;
         }
         let now = self.servers[server].clock.estimate();
-        for handed in self.db.expired(now, 8) {
+        for reference in self.db.expired(now, 8) {
             if self.bug == Some(Bug::SweepUnconditional) {
-                let seen = self.db.load(&handed, false, Seq(i64::MIN));
-                self.swept.entry(handed.fence).or_insert(seen);
+                let seen = self.db.load(&reference, false, Seq(i64::MIN));
+                self.swept.entry(reference.fence).or_insert(seen);
             }
-            let policy = self.setup.queues[handed.queue.0 as usize].clone();
-            let ask = Ask::Settle(Settle { handed, policy, act: Act::Expire });
+            let policy = self.setup.queues[reference.queue.0 as usize].clone();
+            let ask = Ask::Settle(Settle { reference, policy, act: Act::Expire });
             let call = Box::new(Call::new(0, NO_CLIENT, ask));
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });

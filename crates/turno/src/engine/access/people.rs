@@ -67,7 +67,7 @@ pub struct NewToken {
 
 impl NewToken {
     /// Creates a token with all permissions of its owner.
-    pub fn of(user: &str) -> Result<NewToken, BadName> {
+    pub fn for_user(user: &str) -> Result<NewToken, BadName> {
         Ok(NewToken::whole(UserId::new(user)?))
     }
 
@@ -170,7 +170,7 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let scope = [Permission::QueuesProduce].into_iter().collect();
-    /// let new = NewToken { machine: true, scope: Some(scope), ..NewToken::of("ana")? };
+    /// let new = NewToken { machine: true, scope: Some(scope), ..NewToken::for_user("ana")? };
     /// let (token, secret) = turno.create_token(new).await?;
     /// assert!(turno.authenticate(&secret).await.is_ok() && token.machine);
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -191,7 +191,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::time::Span;
-    /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::of("laravel-31")? };
+    /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::for_user("laravel-31")? };
     /// let (_, secret) = turno.mint_session(new, Span::from_secs(900)).await?;
     /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("the handle has a caller").name, "Paco");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -212,7 +212,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    /// let (token, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let (token, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// turno.revoke_token(&token.id).await?;
     /// assert!(turno.authenticate(&secret).await.is_err());
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -294,7 +294,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    /// turno.create_token(NewToken::of("ana")?).await?;
+    /// turno.create_token(NewToken::for_user("ana")?).await?;
     /// assert_eq!(turno.tokens(Some("ana".try_into()?), None, 10).await?.len(), 1);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -351,7 +351,7 @@ impl Turno {
 
     async fn expel_from(&self, user: &UserId, states: Vec<State>) -> Result<(), Error> {
         for state in states {
-            let policy = self.inner.leases.of(&state.resource).clone();
+            let policy = self.inner.leases.for_resource(&state.resource).clone();
             let (who, via) = (self.holder(None), self.principal().and_then(|principal| principal.via.clone()));
             let action = Action::Expel { user: user.clone() };
             let command = Command { resource: state.resource, who, via, policy, action };

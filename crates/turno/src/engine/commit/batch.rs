@@ -1,6 +1,6 @@
 //! Groups of commands, with the channels for their answers.
 
-use super::dealt::ReturnPath;
+use super::claim_answer::ReturnPath;
 use super::{ClaimAnswer, Job, LeaseDecided, Reply, SettleDecided, Waiting};
 use crate::error::Error;
 use crate::store::{
@@ -271,14 +271,14 @@ impl Replies {
 
 /// Sends each caller of a claim its own deliveries with their bodies.
 fn send_deliveries(replies: Vec<Reply<ClaimAnswer>>, outcome: ClaimOutcome, back: &ReturnPath) {
-    let ClaimOutcome::Dealt { now, deliveries, mut bodies, more } = outcome else {
+    let ClaimOutcome::Claimed { now, deliveries, mut bodies, more } = outcome else {
         replies.into_iter().for_each(|reply| drop(reply.send(Ok(ClaimAnswer::new(outcome.clone(), back)))));
         return;
     };
     for (reply, deliveries) in replies.into_iter().zip(deliveries) {
         let seqs = deliveries.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
         let bodies = seqs.filter_map(|seq| Some((seq, bodies.remove(&seq)?))).collect();
-        let outcome = ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more };
+        let outcome = ClaimOutcome::Claimed { now, deliveries: vec![deliveries], bodies, more };
         drop(reply.send(Ok(ClaimAnswer::new(outcome, back))));
     }
 }

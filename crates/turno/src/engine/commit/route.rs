@@ -125,10 +125,10 @@ fn announce_changes(group: &Group, outcome: &Outcomes, announce: &Announce) {
             // expirations themselves and would wake each other forever.
             let frees = |(settle, answer): &(&Settle, &SettleOutcome)| {
                 **answer != SettleOutcome::Stale
-                    && (settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat))
+                    && (settle.reference.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat))
             };
             let settled = group.settlements.iter().zip(answers).filter(frees);
-            announce_queues(settled.map(|(settle, _)| settle.handed.queue), announce);
+            announce_queues(settled.map(|(settle, _)| settle.reference.queue), announce);
         }
         (Group::Manage(group), _) => announce.send(Hint::Queue(group.queue)),
         (Group::Clear(group), _) => announce.send(Hint::Queue(group.queue)),

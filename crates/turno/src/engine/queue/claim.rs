@@ -1,8 +1,8 @@
 //! Claiming deliveries: due items of a queue, or one certain item.
 
-use super::{Got, GotItem, QueueHandle};
+use super::{Delivery, DeliveryItem, QueueHandle};
 use crate::engine::access::Needs;
-use crate::engine::worker::Hands;
+use crate::engine::worker::WorkerLimit;
 use crate::engine::{Job, LOOK_AGAIN};
 use crate::error::Error;
 use crate::store::{ClaimOutcome, QueueRow};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{Instance, ItemId, RequestId};
 use turno_core::limits::{BATCH_MAX, SPAN_MAX};
-use turno_core::queue::{Delivery, Handed, Taker, Want, Why, WhyReason, why_alone};
+use turno_core::queue::{self, ClaimRequest, DeliveryRef, Why, WhyReason, WorkerName, why_alone};
 use turno_core::time::Span;
 
 /// Claiming and settling need this permission.
@@ -25,7 +25,7 @@ const ASK_MAX: u32 = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimedItem {
     /// The delivery. It may contain other items of the same key.
-    Got(Got),
+    Delivered(Delivery),
     /// Another worker holds the item.
     AlreadyClaimed,
     /// The caller itself, with the same instance, holds the item from an earlier claim.
@@ -40,9 +40,9 @@ pub enum ClaimedItem {
 
 impl ClaimedItem {
     /// Returns the delivery, if there is one.
-    pub fn got(self) -> Option<Got> {
+    pub fn delivery(self) -> Option<Delivery> {
         match self {
-            ClaimedItem::Got(got) => Some(got),
+            ClaimedItem::Delivered(got) => Some(got),
             _ => None,
         }
     }
@@ -59,7 +59,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::time::Span;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let got = queue.claim("worker-1", 10, Span::from_secs(5)).await?;
@@ -68,7 +68,7 @@ impl QueueHandle {
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
+    pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Delivery>, Error> {
         self.claim_wanted(self.want(instance, max)?, wait, std::future::pending()).await
     }
 
@@ -86,13 +86,13 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-as-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::time::Span;
     /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
     /// let got = queue.claim_as("worker-1", 1, Span::ZERO, Some("r-1")).await?;
     /// let again = queue.claim_as("worker-1", 1, Span::ZERO, Some("r-1")).await?;
-    /// assert_eq!(again[0].handed, got[0].handed, "the same delivery under the same fence");
-    /// assert_ne!(queue.claim_as("worker-1", 1, Span::ZERO, Some("r-2")).await?[0].handed, got[0].handed);
+    /// assert_eq!(again[0].reference, got[0].reference, "the same delivery under the same fence");
+    /// assert_ne!(queue.claim_as("worker-1", 1, Span::ZERO, Some("r-2")).await?[0].reference, got[0].reference);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -102,7 +102,7 @@ impl QueueHandle {
         max: u32,
         wait: Span,
         request: Option<&str>,
-    ) -> Result<Vec<Got>, Error> {
+    ) -> Result<Vec<Delivery>, Error> {
         self.claim_until(instance, max, wait, request, std::future::pending()).await
     }
 
@@ -115,7 +115,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-until-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::time::Span;
     /// let leaving = std::future::ready(());
     /// assert!(queue.claim_until("worker-1", 1, Span::from_secs(30), None, leaving).await?.is_empty(), "at once");
@@ -129,37 +129,42 @@ impl QueueHandle {
         wait: Span,
         request: Option<&str>,
         leave: impl Future<Output = ()>,
-    ) -> Result<Vec<Got>, Error> {
+    ) -> Result<Vec<Delivery>, Error> {
         let request = request.map(|request| RequestId::new(request).map(|_| Arc::from(request))).transpose()?;
-        self.claim_wanted(Want { request, ..self.want(instance, max)? }, wait, leave).await
+        self.claim_wanted(ClaimRequest { request, ..self.want(instance, max)? }, wait, leave).await
     }
 
     /// Claims for a worker: waits until there is a delivery or `leave` completes.
     pub(in crate::engine) async fn claim_for(
         &self,
         instance: &str,
-        hands: Hands,
+        hands: WorkerLimit,
         leave: impl Future<Output = ()>,
-    ) -> Result<Vec<Got>, Error> {
+    ) -> Result<Vec<Delivery>, Error> {
         let max = u32::try_from(hands.count()).unwrap_or(u32::MAX);
-        let want = Want { probes: hands == Hands::Probe, ..self.want(instance, max)? };
+        let want = ClaimRequest { probes: hands == WorkerLimit::Probe, ..self.want(instance, max)? };
         self.claim_wanted(want, SPAN_MAX, leave).await
     }
 
     /// Builds the claim after checking `max` and `instance`.
-    fn want(&self, instance: &str, max: u32) -> Result<Want, Error> {
+    fn want(&self, instance: &str, max: u32) -> Result<ClaimRequest, Error> {
         if max == 0 || max as usize > BATCH_MAX {
             return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
         }
         let instance = Instance::new(instance)?;
         let taker = match self.turno.principal() {
-            Some(principal) => Taker::of(&instance, &principal.user),
-            None => Taker::from(instance.as_str()),
+            Some(principal) => WorkerName::new(&instance, &principal.user),
+            None => WorkerName::from(instance.as_str()),
         };
-        Ok(Want { taker, max, request: None, probes: false })
+        Ok(ClaimRequest { taker, max, request: None, probes: false })
     }
 
-    async fn claim_wanted(&self, want: Want, wait: Span, leave: impl Future<Output = ()>) -> Result<Vec<Got>, Error> {
+    async fn claim_wanted(
+        &self,
+        want: ClaimRequest,
+        wait: Span,
+        leave: impl Future<Output = ()>,
+    ) -> Result<Vec<Delivery>, Error> {
         let inner = &self.turno.inner;
         let mut row = self.row().await?;
         let signal = inner.signals.queue(row.id);
@@ -180,7 +185,7 @@ impl QueueHandle {
                     continue;
                 }
                 ClaimOutcome::Paused => None,
-                ClaimOutcome::Dealt { now, more, .. } => {
+                ClaimOutcome::Claimed { now, more, .. } => {
                     let deliveries = join_bodies(&row, outcome);
                     if !deliveries.is_empty() {
                         return Ok(deliveries);
@@ -237,9 +242,9 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// assert!(matches!(queue.claim_item("worker-1", id.clone()).await?, ClaimedItem::Got(_)));
+    /// assert!(matches!(queue.claim_item("worker-1", id.clone()).await?, ClaimedItem::Delivered(_)));
     /// assert_eq!(queue.claim_item("worker-2", id).await?, ClaimedItem::AlreadyClaimed, "worker-1 has it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -258,11 +263,11 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-as-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let got = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the item is due");
     /// let again = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the answer was lost");
-    /// assert_eq!(again.handed, got.handed, "the same delivery under the same fence");
+    /// assert_eq!(again.reference, got.reference, "the same delivery under the same fence");
     /// assert_eq!(queue.claim_item("worker-1", id).await?, ClaimedItem::AlreadyYours, "without the request id");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -271,7 +276,7 @@ impl QueueHandle {
         let inner = &self.turno.inner;
         // The separator cannot occur in a request id.
         let scoped_request = |request| RequestId::new(request).map(|_| Arc::from(format!("{request}\u{1f}{id}")));
-        let want = Want { request: request.map(scoped_request).transpose()?, ..self.want(instance, 1)? };
+        let want = ClaimRequest { request: request.map(scoped_request).transpose()?, ..self.want(instance, 1)? };
         let mut row = self.row().await?;
         let (mut swept, mut asked) = (false, 0);
         loop {
@@ -286,9 +291,9 @@ impl QueueHandle {
                     continue;
                 }
                 ClaimOutcome::Paused => {}
-                outcome @ ClaimOutcome::Dealt { .. } => {
+                outcome @ ClaimOutcome::Claimed { .. } => {
                     if let Some(got) = join_bodies(&row, outcome).pop() {
-                        return Ok(ClaimedItem::Got(got));
+                        return Ok(ClaimedItem::Delivered(got));
                     }
                 }
             }
@@ -318,19 +323,19 @@ impl QueueHandle {
 }
 
 /// Joins a caller's deliveries with the bodies of their items.
-fn join_bodies(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
-    let ClaimOutcome::Dealt { now, deliveries, mut bodies, .. } = outcome else {
+fn join_bodies(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Delivery> {
+    let ClaimOutcome::Claimed { now, deliveries, mut bodies, .. } = outcome else {
         return Vec::new();
     };
-    let mut to_delivery = |delivery: Delivery| {
+    let mut to_delivery = |delivery: queue::Delivery| {
         let mut key = None;
-        let items: Vec<GotItem> = delivery
+        let items: Vec<DeliveryItem> = delivery
             .items
             .iter()
             .filter_map(|(seq, attempt)| {
                 let body = bodies.remove(seq)?;
                 key = body.key;
-                Some(GotItem {
+                Some(DeliveryItem {
                     id: body.id,
                     action: body.action,
                     payload: body.payload,
@@ -339,9 +344,9 @@ fn join_bodies(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
                 })
             })
             .collect();
-        let handed = Handed::of(row.id, &delivery);
-        let Delivery { attempt, revision, expires_at, .. } = delivery;
-        Got { handed, key, attempt, revision, now, expires_at, items }
+        let reference = DeliveryRef::new(row.id, &delivery);
+        let queue::Delivery { attempt, revision, expires_at, .. } = delivery;
+        Delivery { reference, key, attempt, revision, now, expires_at, items }
     };
     deliveries.into_iter().flatten().map(&mut to_delivery).collect()
 }

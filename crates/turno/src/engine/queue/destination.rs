@@ -3,7 +3,7 @@
 //! A change reads the state, applies the rules of the core, and stores the result only if the stored state is still
 //! the same. Otherwise it starts again.
 
-use super::{Got, GotItem, QueueHandle};
+use super::{Delivery, DeliveryItem, QueueHandle};
 use crate::engine::Turno;
 use crate::engine::access::Needs;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use turno_core::access::Permission;
 use turno_core::destination::{Destination, Failure, REVIVED, round_began};
 use turno_core::event::{Event, Topic};
 use turno_core::id::{Instance, ItemId, QueueId, Seq};
-use turno_core::queue::{ItemState, Manage, ManageAnswer, Taker};
+use turno_core::queue::{ItemState, Manage, ManageAnswer, WorkerName};
 use turno_core::time::{Span, Time};
 
 const CONSUME: Needs<'static> = Needs::permission(Permission::QueuesConsume);
@@ -36,7 +36,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-destination-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("users", Policy::of(Kind::Sync)).await?;
+    /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
     /// # use turno::core::{destination::Failure, id::Lane, time::Span};
     /// assert_eq!(queue.destination().await?, None);
     /// for key in [1, 2, 1] {
@@ -120,7 +120,7 @@ impl QueueHandle {
         let row = self.row().await?;
         let news = after.news(before).filter(|(name, _)| *name != REVIVED || more.is_some());
         let news = news.map(|(name, detail)| Event {
-            topic: Topic::of(row.policy.kind),
+            topic: Topic::for_kind(row.policy.kind),
             name: name.into(),
             resource: row.name.as_str().into(),
             key: None,
@@ -139,7 +139,7 @@ impl QueueHandle {
 
     /// Returns when the first failed attempt of the present round of a delivery's item was handed out, for
     /// [`Failure::round_began`].
-    pub async fn round_began(&self, got: &Got) -> Result<Time, Error> {
+    pub async fn round_began(&self, got: &Delivery) -> Result<Time, Error> {
         let Some(first) = got.items.first() else { return Ok(got.now) };
         let record = self.item(first.id.clone()).await?;
         Ok(record.map_or(got.now, |record| round_began(&record.errors, got.attempt, got.now)))
@@ -153,7 +153,7 @@ impl QueueHandle {
     /// ack after [`QueueHandle::probe_succeeded`].
     ///
     /// [`Act::Park`]: turno_core::queue::Act::Park
-    pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Got>, Error> {
+    pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Delivery>, Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let mut after = None;
         let mut chosen: Option<ItemRecord> = None;
@@ -163,16 +163,16 @@ impl QueueHandle {
             chosen = chosen.into_iter().chain(found).min_by_key(claimed);
         }
         let Some(record) = chosen else { return Ok(None) };
-        let taker = Taker::from(Instance::new(instance)?.as_str());
+        let taker = WorkerName::from(Instance::new(instance)?.as_str());
         let body = record.body;
         let answer = self.manage_one(body.id.clone(), Manage::Probe { taker }).await?;
         // The item changed or was retried in the meantime.
         let Ok(ManageAnswer::Probing(probe)) = answer else { return Ok(None) };
         let attempt = probe.attempt;
         let (id, enqueued_at) = (body.id, body.enqueued_at);
-        let item = GotItem { id, action: body.action, payload: body.payload, attempt, enqueued_at };
-        Ok(Some(Got {
-            handed: probe.handed,
+        let item = DeliveryItem { id, action: body.action, payload: body.payload, attempt, enqueued_at };
+        Ok(Some(Delivery {
+            reference: probe.reference,
             key: body.key,
             attempt,
             revision: probe.revision,
@@ -199,12 +199,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-revive-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("users", Policy::of(Kind::Sync)).await?;
+    /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
     /// # use turno::core::{queue::Act, time::{Span, Time}};
     /// queue.enqueue(vec![Draft::json("ana")?.key("1")?]).await?;
     /// let got = queue.claim("worker-1", 1, Span::ZERO).await?.remove(0);
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
-    /// queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await?;
+    /// queue.settle(vec![Settlement { reference: got.reference, act: give_up }]).await?;
     /// let later = turno.now() + Span::from_secs(1);
     /// assert_eq!(queue.revive(later, later, 10).await?, 0, "the item was exhausted earlier");
     /// assert_eq!(queue.revive(got.now, later, 10).await?, 1);
@@ -255,8 +255,8 @@ impl QueueHandle {
         found.retain(|record| {
             let failed = record.errors.last();
             let ended = record.done.as_ref().map(|done| done.at).or(failed.map(|error| error.at));
-            let handed = failed.map(|error| error.handed_at.unwrap_or(error.at)).or(ended);
-            ended.is_some_and(|at| at >= since) && handed.is_some_and(|at| at <= until)
+            let reference = failed.map(|error| error.handed_at.unwrap_or(error.at)).or(ended);
+            ended.is_some_and(|at| at >= since) && reference.is_some_and(|at| at <= until)
         });
         Ok(Some((found, last)))
     }

@@ -44,12 +44,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-exhausted-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
-    /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
+    /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 1);
     /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 0, "no exhausted item is left");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -68,12 +68,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-matching-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
     /// for (got, error) in queue.claim("worker-1", 2, Span::ZERO).await?.iter().zip(["no route", "bad address"]) {
     ///     let act = Act::Fail { error: error.to_owned(), item: None, retry_in: None, give_up: true };
-    ///     queue.settle(vec![Settlement { handed: got.handed, act }]).await?;
+    ///     queue.settle(vec![Settlement { reference: got.reference, act }]).await?;
     /// }
     /// let unreachable = Exhausted { error: Some("route".to_owned()), ..Exhausted::default() };
     /// assert_eq!(queue.count_matching(&unreachable, 1_000).await?, 1, "a preview");
@@ -110,7 +110,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-count-matching-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.count_matching(&Exhausted::default(), 1_000).await?, 0);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();

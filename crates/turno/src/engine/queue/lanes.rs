@@ -21,7 +21,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-locks-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("hola")?.key("leo")?]).await?;
     /// let locks = turno.lane_locks().await?;
     /// assert_eq!((locks.active_locks, locks.active_queues, locks.total_users), (0, 2, 2));
@@ -49,7 +49,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-clear-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
     /// assert_eq!(turno.lane_clear().await?, 1);
     /// assert_eq!(chat.counts().await?.cancelled, 1);

@@ -46,7 +46,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-items-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::queue::ItemState;
     /// queue.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("adiós")?.key("leo")?]).await?;
     /// let leos_items = ItemQuery { key: Some("leo".try_into()?), ..ItemQuery::default() };
@@ -79,7 +79,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let record = queue.item(id).await?.expect("the item was accepted");
     /// assert!(record.done.is_none() && record.errors.is_empty());
@@ -107,7 +107,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-absorber-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let queue = turno.put_queue("people", Policy::of(Kind::Sync)).await?;
+    /// let queue = turno.put_queue("people", Policy::for_kind(Kind::Sync)).await?;
     /// let changes = vec![Draft::json(&1)?.key("ana")?.id("a")?, Draft::json(&2)?.key("ana")?.id("b")?];
     /// queue.enqueue(changes).await?;
     /// let absorber = async |id: &str| queue.absorber(id.try_into()?, "ana".try_into()?).await;
@@ -130,7 +130,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-counts-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// assert_eq!(queue.counts().await?.pending, 1);
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -150,7 +150,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-overview-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let overview = queue.overview().await?;
     /// assert_eq!((overview.counts.pending, overview.processed_last_minute), (1, 0));
@@ -167,7 +167,7 @@ impl QueueHandle {
         let waits = inner.store.waits(row.id, since, Latency::MOST).await?;
         Ok(Overview {
             row,
-            latency: Latency::of(&waits),
+            latency: Latency::from_waits(&waits),
             counts: pulse.counts,
             oldest_waiting: pulse.oldest,
             processed_last_minute: pulse.processed,
@@ -184,7 +184,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::{queue::WhyReason, time::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Span::from_secs(9))]).await?.remove(0);
     /// let why = queue.why_item(id).await?.expect("the item was accepted");
@@ -205,7 +205,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-key-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// assert_eq!(chat.why_key("ana".try_into()?).await?.reason.code(), "empty");
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
     /// assert_eq!(chat.why_key("ana".try_into()?).await?.reason.code(), "window_open");
@@ -215,7 +215,7 @@ impl QueueHandle {
     pub async fn why_key(&self, key: Key) -> Result<Why, Error> {
         self.row_for_read().await?;
         let row = self.turno.inner.refresh(&self.name).await?;
-        let lane = (row.policy.kind != Kind::Inbox).then(|| Lane::of(&key));
+        let lane = (row.policy.kind != Kind::Inbox).then(|| Lane::from_key(&key));
         let front = self.front(&row, lane).await?;
         let mut items: Vec<FrontItem> =
             front.items.iter().filter(|known| known.key.as_ref() == Some(&key)).cloned().collect();

@@ -19,7 +19,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-typing-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
     /// chat.typing("ana".try_into()?).await?;
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -41,12 +41,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
-    /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
+    /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert!(queue.retry(id).await?.is_ok());
     /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1, "the item is delivered again");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -65,12 +65,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-with-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hloa")?]).await?.remove(0);
-    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
     /// let give_up = Act::Fail { error: "hloa?".to_owned(), item: None, retry_in: None, give_up: true };
-    /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
+    /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert!(queue.retry_with(id, "\"hola\"").await?.is_ok());
     /// assert_eq!(&*queue.claim("worker-1", 1, Span::ZERO).await?[0].items[0].payload, "\"hola\"");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -91,7 +91,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-cancel-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::time::Span;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// assert!(queue.cancel(id).await?.is_ok());
@@ -136,7 +136,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-pause-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::time::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -158,7 +158,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-resume-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::time::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -183,7 +183,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-row-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.row().await?.policy.max_attempts, 20);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();

@@ -8,13 +8,13 @@ use crate::store::{ItemQuery, ItemRecord};
 use turno_core::access::Permission;
 use turno_core::id::Seq;
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Trace};
+use turno_core::queue::{Act, DeliveryRef, Settle, SettleOutcome, Trace};
 
 /// A worker's settlement of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
     /// The delivery, as the claim returned it.
-    pub handed: Handed,
+    pub reference: DeliveryRef,
     /// Ack, fail, return or heartbeat.
     pub act: Act,
 }
@@ -37,12 +37,12 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-settle-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::{Act, SettleOutcome}, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
     /// let act = Act::Fail { error: "busy".to_owned(), item: None, retry_in: None, give_up: false };
-    /// let answer = queue.settle(vec![Settlement { handed, act }]).await?.remove(0);
+    /// let answer = queue.settle(vec![Settlement { reference, act }]).await?.remove(0);
     /// assert!(matches!(answer.outcome, SettleOutcome::Retrying { .. }));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -53,15 +53,17 @@ impl QueueHandle {
         }
         let row = self.row().await?;
         // A delivery of another queue is stale in_this_queue: no item has the sequence number 0.
-        let in_this_queue = |handed: Handed| {
-            let seq = if handed.queue == row.id { handed.seq } else { Seq(0) };
-            Handed { queue: row.id, seq, ..handed }
+        let in_this_queue = |reference: DeliveryRef| {
+            let seq = if reference.queue == row.id { reference.seq } else { Seq(0) };
+            DeliveryRef { queue: row.id, seq, ..reference }
         };
-        let acts: Vec<(Handed, Act)> =
-            settlements.iter().map(|settlement| (in_this_queue(settlement.handed), settlement.act.clone())).collect();
+        let acts: Vec<(DeliveryRef, Act)> = settlements
+            .iter()
+            .map(|settlement| (in_this_queue(settlement.reference), settlement.act.clone()))
+            .collect();
         let policy = row.policy.clone();
         let batch = settlements.into_iter().map(|settlement| Settle {
-            handed: in_this_queue(settlement.handed),
+            reference: in_this_queue(settlement.reference),
             policy: policy.clone(),
             act: settlement.act,
         });
@@ -81,40 +83,41 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-ack-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::SettleOutcome, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let deliveries = queue.claim("worker-1", 1, Span::ZERO).await?;
-    /// assert_eq!(queue.ack([deliveries[0].handed]).await?[0].outcome, SettleOutcome::Acked);
-    /// assert!(queue.ack([deliveries[0].handed]).await?[0].repeated, "a repeated ack gets the same answer");
+    /// assert_eq!(queue.ack([deliveries[0].reference]).await?[0].outcome, SettleOutcome::Acked);
+    /// assert!(queue.ack([deliveries[0].reference]).await?[0].repeated, "a repeated ack gets the same answer");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn ack(&self, handed: impl IntoIterator<Item = Handed>) -> Result<Vec<Settled>, Error> {
-        let ack = |handed| Settlement { handed, act: Act::Ack { through: None } };
-        self.settle(handed.into_iter().map(ack).collect()).await
+    pub async fn ack(&self, reference: impl IntoIterator<Item = DeliveryRef>) -> Result<Vec<Settled>, Error> {
+        let ack = |reference| Settlement { reference, act: Act::Ack { through: None } };
+        self.settle(reference.into_iter().map(ack).collect()).await
     }
 
     /// Reads the items of a delivery that are still stored.
-    async fn members(&self, handed: &Handed) -> Result<Vec<ItemRecord>, Error> {
-        let before = Some(Seq(handed.seq.0 - 1));
+    async fn members(&self, reference: &DeliveryRef) -> Result<Vec<ItemRecord>, Error> {
+        let before = Some(Seq(reference.seq.0 - 1));
         let first = ItemQuery { after: before, limit: 1, ..ItemQuery::default() };
-        let first = self.turno.inner.store.items(handed.queue, first).await?.pop();
-        let Some(key) = first.filter(|record| record.body.seq == handed.seq).and_then(|record| record.body.key) else {
+        let first = self.turno.inner.store.items(reference.queue, first).await?.pop();
+        let Some(key) = first.filter(|record| record.body.seq == reference.seq).and_then(|record| record.body.key)
+        else {
             return Ok(Vec::new());
         };
         let all = ItemQuery {
             key: Some(key),
             after: before,
-            limit: handed.size.min(BATCH_MAX as u32),
+            limit: reference.size.min(BATCH_MAX as u32),
             ..ItemQuery::default()
         };
-        Ok(self.turno.inner.store.items(handed.queue, all).await?)
+        Ok(self.turno.inner.store.items(reference.queue, all).await?)
     }
 
     /// Replaces `Stale` by the first answer where a caller repeats a successful settlement, for example after a lost
     /// answer.
-    async fn recognise_repeats(&self, acts: &[(Handed, Act)], answers: &mut [Settled]) -> Result<(), Error> {
+    async fn recognise_repeats(&self, acts: &[(DeliveryRef, Act)], answers: &mut [Settled]) -> Result<(), Error> {
         let stale: Vec<usize> = answers
             .iter()
             .enumerate()
@@ -124,20 +127,20 @@ impl QueueHandle {
         if stale.is_empty() {
             return Ok(());
         }
-        let handed = stale.iter().map(|index| acts[*index].0).collect();
-        let before = self.turno.inner.store.settled(handed).await?;
+        let reference = stale.iter().map(|index| acts[*index].0).collect();
+        let before = self.turno.inner.store.settled(reference).await?;
         for (index, outcome) in stale.into_iter().zip(before) {
-            let (handed, act) = &acts[index];
+            let (reference, act) = &acts[index];
             let outcome = match act {
                 // These acts end at another item than the first, so that item's record has the outcome.
                 Act::Fail { item: Some(id), .. } | Act::Ack { through: Some(id) } => {
-                    self.item(id.clone()).await?.and_then(|record| settled_under(handed, &record))
+                    self.item(id.clone()).await?.and_then(|record| settled_under(reference, &record))
                 }
                 // A group was acked only if every item was.
-                Act::Ack { through: None } if handed.size > 1 => {
-                    let members = self.members(handed).await?;
-                    let acked = |record: &ItemRecord| settled_under(handed, record) == Some(SettleOutcome::Acked);
-                    let all = members.len() == handed.size as usize && members.iter().all(acked);
+                Act::Ack { through: None } if reference.size > 1 => {
+                    let members = self.members(reference).await?;
+                    let acked = |record: &ItemRecord| settled_under(reference, record) == Some(SettleOutcome::Acked);
+                    let all = members.len() == reference.size as usize && members.iter().all(acked);
                     outcome.filter(|outcome| *outcome != SettleOutcome::Acked || all)
                 }
                 _ => outcome,
@@ -151,8 +154,8 @@ impl QueueHandle {
 }
 
 /// Returns how an item was settled under the delivery's fence, if it was.
-fn settled_under(handed: &Handed, record: &ItemRecord) -> Option<SettleOutcome> {
-    Trace::of(handed.fence, record.done.as_ref(), &record.errors, &record.came_back).settled()
+fn settled_under(reference: &DeliveryRef, record: &ItemRecord) -> Option<SettleOutcome> {
+    Trace::find(reference.fence, record.done.as_ref(), &record.errors, &record.came_back).settled()
 }
 
 /// Returns whether `act` can have led to `outcome`.

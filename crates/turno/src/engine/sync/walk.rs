@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::store::Walk;
 use std::time::Duration;
 use turno_core::id::{Key, QueueId};
-use turno_core::sync::{Difference, Kept};
+use turno_core::sync::{Difference, KeyState};
 
 /// Keys per page: a few milliseconds of the database's time.
 const PAGE: u32 = 500;
@@ -73,9 +73,9 @@ impl SyncHandle {
         mut progress: impl FnMut(&SyncProgress),
     ) -> Result<SyncProgress, Error> {
         let start = SyncProgress { after, ..SyncProgress::default() };
-        let wanted = |kept: &Kept| kept.data.is_some() || !kept.left;
+        let wanted = |kept: &KeyState| kept.data.is_some() || !kept.left;
         let mut queued = 0;
-        let on_page = |_: &[Kept], so_far: &SyncProgress| {
+        let on_page = |_: &[KeyState], so_far: &SyncProgress| {
             queued = so_far.queued;
             progress(so_far);
         };
@@ -103,7 +103,7 @@ impl SyncHandle {
     ) -> Result<SyncCheck, Error> {
         let start = SyncProgress { after, ..SyncProgress::default() };
         let mut check = SyncCheck::default();
-        let differs = |kept: &Kept| kept.difference().is_some();
+        let differs = |kept: &KeyState| kept.difference().is_some();
         let mut queued = 0;
         let done = self.walk(start, differs, queue_differences, |page, so_far| {
             queued = so_far.queued;
@@ -125,9 +125,9 @@ impl SyncHandle {
     async fn walk(
         &self,
         start: SyncProgress,
-        wanted: impl Fn(&Kept) -> bool,
+        wanted: impl Fn(&KeyState) -> bool,
         queue_them: bool,
-        mut on_page: impl FnMut(&[Kept], &SyncProgress),
+        mut on_page: impl FnMut(&[KeyState], &SyncProgress),
     ) -> Result<SyncProgress, Error> {
         self.require_manage().await?;
         self.tables()?;
@@ -141,7 +141,7 @@ impl SyncHandle {
                 after = Some(last.key.clone());
                 let full = page.len() >= PAGE as usize;
                 // Delivered keys that have a row were read with the rows.
-                let page: Vec<Kept> =
+                let page: Vec<KeyState> =
                     page.into_iter().filter(|kept| walk == Walk::Rows || kept.data.is_none()).collect();
                 self.take(&page, &wanted, queue_them, &mut so_far).await?;
                 so_far.after = after.clone().filter(|_| walk == Walk::Rows);
@@ -156,7 +156,7 @@ impl SyncHandle {
         Ok(so_far)
     }
 
-    async fn page(&self, queue: QueueId, walk: Walk, after: Option<String>) -> Result<Vec<Kept>, Error> {
+    async fn page(&self, queue: QueueId, walk: Walk, after: Option<String>) -> Result<Vec<KeyState>, Error> {
         // Take in the marks first: a mark in the intake is found only by reading all of it, a queued one by its key.
         self.turno.inner.intake.read(queue).await?;
         Ok(self.tables()?.walk(self.source.clone(), queue, walk, after, PAGE).await??)
@@ -164,8 +164,8 @@ impl SyncHandle {
 
     async fn take(
         &self,
-        page: &[Kept],
-        wanted: &impl Fn(&Kept) -> bool,
+        page: &[KeyState],
+        wanted: &impl Fn(&KeyState) -> bool,
         queue_them: bool,
         so_far: &mut SyncProgress,
     ) -> Result<(), Error> {

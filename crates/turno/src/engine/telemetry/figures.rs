@@ -252,7 +252,7 @@ fn action_index(action: &Action) -> usize {
         Action::Leave { .. } => 9,
         Action::Decline { .. } => 10,
         Action::Look => 11,
-        Action::KeepPlace => 12,
+        Action::RenewTicket => 12,
     }
 }
 
@@ -265,10 +265,13 @@ fn outcome(answer: &Result<Outcome, Refused>) -> &'static str {
         Ok(Outcome::Released { repeated: true, .. }) => "repeated",
         Ok(Outcome::Released { released: true, .. } | Outcome::ForceReleased { changed: true }) => "released",
         Ok(Outcome::Released { released: false, .. }) => "kept",
-        Ok(Outcome::ForceReleased { changed: false } | Outcome::Asked { told: false }) => "nobody",
-        Ok(Outcome::Asked { told: true } | Outcome::InLine { .. } | Outcome::LeftLine | Outcome::Looked { .. }) => {
-            "done"
-        }
+        Ok(Outcome::ForceReleased { changed: false } | Outcome::ReleaseRequested { delivered: false }) => "nobody",
+        Ok(
+            Outcome::ReleaseRequested { delivered: true }
+            | Outcome::InLine { .. }
+            | Outcome::LeftLine
+            | Outcome::Looked { .. },
+        ) => "done",
         Err(Refused::HeldBy { .. }) => "held",
         Err(Refused::OfferedTo { .. }) => "offered",
         Err(Refused::Lost { .. }) => "lost",

@@ -25,18 +25,18 @@ const COUNTED_MAX: usize = 1_024;
 /// Returns whether lines about this lease are kept: the lease is a task's, or a person or session holds or wants it.
 /// Machines are recognised by their instance.
 pub(super) fn is_kept<'a>(resource: &Resource, about: impl IntoIterator<Item = &'a Holder>) -> bool {
-    TaskId::of(resource).is_some() || about.into_iter().any(|who| who.instance.is_none())
+    TaskId::from_resource(resource).is_some() || about.into_iter().any(|who| who.instance.is_none())
 }
 
 /// Accepts the lines.
 #[derive(Clone)]
-pub(super) struct Kept(mpsc::Sender<Line>);
+pub(super) struct LineKeeper(mpsc::Sender<Line>);
 
-impl Kept {
-    pub(super) fn start(tasks: &mut JoinSet<()>, clock: Arc<Clock>) -> Kept {
+impl LineKeeper {
+    pub(super) fn start(tasks: &mut JoinSet<()>, clock: Arc<Clock>) -> LineKeeper {
         let (lines, waiting) = mpsc::channel(WAITING_MAX);
         tasks.spawn(Writer { waiting, clock, refusals: Refusals::default() }.run());
-        Kept(lines)
+        LineKeeper(lines)
     }
 
     pub(super) fn send(&self, line: Line) {

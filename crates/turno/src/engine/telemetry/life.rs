@@ -5,7 +5,7 @@
 //! have no limit (`kept`).
 
 use super::figures::Fate;
-use super::kept::Kept;
+use super::kept::LineKeeper;
 use super::rate::Rate;
 use crate::clock::Clock;
 use crate::store::Store;
@@ -17,7 +17,7 @@ use tracing::field::display;
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Resource};
 use turno_core::lease::{Action, Beat, Cause, Command, Ending, Outcome, Refused, State};
-use turno_core::queue::{FrontItem, Handed, Taker};
+use turno_core::queue::{DeliveryRef, FrontItem, WorkerName};
 use turno_core::time::Time;
 
 macro_rules! write_line {
@@ -49,11 +49,11 @@ pub(super) enum Line {
     /// An item was enqueued.
     Admitted { queue: Arc<str>, number: QueueId, key: Option<Key>, item: ItemId, fate: Fate },
     /// A delivery was handed out.
-    Taken { queue: Arc<str>, key: Option<Key>, handed: Handed, taker: Taker, items: Vec<(ItemId, u32)> },
+    Taken { queue: Arc<str>, key: Option<Key>, reference: DeliveryRef, taker: WorkerName, items: Vec<(ItemId, u32)> },
     /// A delivery was settled, or the settlement was refused.
     Settled {
         queue: Arc<str>,
-        handed: Handed,
+        reference: DeliveryRef,
         fate: Fate,
         /// The item that failed, if the settlement named one. The fate is then of this item only.
         item: Option<ItemId>,
@@ -108,7 +108,7 @@ pub(super) fn lease_message(command: &Command, answer: &Result<Outcome, Refused>
         Ok(Outcome::Released { released: true, repeated: false }) => ("lease released", None),
         Ok(Outcome::Released { released: false, .. }) => ("lease not released", Some("a newer claim keeps it")),
         Ok(Outcome::ForceReleased { changed: true }) => ("lease released by override", None),
-        Ok(Outcome::Asked { told: true }) => ("holder asked to let go", None),
+        Ok(Outcome::ReleaseRequested { delivered: true }) => ("holder asked to let go", None),
         Ok(Outcome::Beat(Beat::Idle)) => ("heartbeat did not renew", Some("idle")),
         Ok(Outcome::Beat(Beat::RollingTimeout)) => ("heartbeat did not renew", Some("rolling_timeout")),
         Ok(_) => return None,
@@ -177,7 +177,7 @@ fn refused_what(action: &Action) -> &'static str {
         }
         Action::Look => "look refused",
         Action::Decline { .. } => "answer refused",
-        Action::RequestRelease { .. } | Action::JoinLine | Action::KeepPlace | Action::LeaveLine => {
+        Action::RequestRelease { .. } | Action::JoinLine | Action::RenewTicket | Action::LeaveLine => {
             "place in line refused"
         }
     }
@@ -214,7 +214,7 @@ pub(super) struct Life {
     clock: Arc<Clock>,
     rate: Arc<Rate>,
     lines: mpsc::Sender<(LineLevel, Line)>,
-    kept: Kept,
+    kept: LineKeeper,
 }
 
 /// The level of a line.
@@ -230,7 +230,7 @@ impl Life {
         let rate = Arc::new(Rate::default());
         let taken = Taken::default();
         tasks.spawn(LineWriter { store, clock: clock.clone(), rate: rate.clone(), taken }.run(waiting));
-        let kept = Kept::start(tasks, clock.clone());
+        let kept = LineKeeper::start(tasks, clock.clone());
         Life { clock, rate, lines, kept }
     }
 
@@ -335,8 +335,8 @@ impl LineWriter {
                 };
                 write_line!(level, queue = &*queue, key, %item, outcome, waiting, "{what}");
             }
-            Line::Taken { queue, key, handed, taker, items } => {
-                let (fence, count) = (handed.fence.0, items.len());
+            Line::Taken { queue, key, reference, taker, items } => {
+                let (fence, count) = (reference.fence.0, items.len());
                 if let Some(key) = &key {
                     write_line!(level, queue = &*queue, %key, fence, instance = taker.instance(), by = taker.user(), items = count, "key locked");
                 }
@@ -348,10 +348,10 @@ impl LineWriter {
                     );
                 }
                 if let Some(key) = key {
-                    self.taken.add(handed.fence, key);
+                    self.taken.add(reference.fence, key);
                 }
             }
-            Line::Settled { queue, handed, fate, item } => self.write_settled(level, &queue, &handed, fate, item),
+            Line::Settled { queue, reference, fate, item } => self.write_settled(level, &queue, &reference, fate, item),
             Line::Cleared { queue, by, items } => write_line!(level, %queue, by = %by.user, items, "lane cleared"),
             Line::Managed { queue, item, by, fate } => {
                 write_line!(level, %queue, %item, by = %by.user, outcome = fate.as_str(), "item changed by a person");
@@ -359,9 +359,16 @@ impl LineWriter {
         }
     }
 
-    fn write_settled(&mut self, level: LineLevel, queue: &str, handed: &Handed, fate: Fate, item: Option<ItemId>) {
-        let (fence, items, outcome) = (handed.fence.0, handed.size, fate.as_str());
-        let key = if fate == Fate::Stale { None } else { self.taken.keys.remove(&handed.fence) };
+    fn write_settled(
+        &mut self,
+        level: LineLevel,
+        queue: &str,
+        reference: &DeliveryRef,
+        fate: Fate,
+        item: Option<ItemId>,
+    ) {
+        let (fence, items, outcome) = (reference.fence.0, reference.size, fate.as_str());
+        let key = if fate == Fate::Stale { None } else { self.taken.keys.remove(&reference.fence) };
         let key = key.as_ref().map(display);
         let what = match fate {
             Fate::Processed => "processed",
@@ -371,14 +378,14 @@ impl LineWriter {
         };
         let item = item.as_ref().map(display);
         write_line!(level, queue, key, fence, items, item, outcome, "{what}");
-        if handed.lane.is_some() && fate != Fate::Stale {
+        if reference.lane.is_some() && fate != Fate::Stale {
             write_line!(level, queue, key, fence, "key released");
         }
     }
 
     /// Counts the waiting items in the key's lane, including the new one, up to [`FRONT`].
     async fn waiting(&self, queue: QueueId, key: Option<&Key>) -> Option<usize> {
-        let front = self.store.lane_front(queue, Lane::of(key?), FRONT).await.ok()?;
+        let front = self.store.lane_front(queue, Lane::from_key(key?), FRONT).await.ok()?;
         let waits = |front: &&FrontItem| front.item.expires_at.is_none() && !front.item.parked;
         Some(front.items.iter().filter(waits).count())
     }

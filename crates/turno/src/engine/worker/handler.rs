@@ -1,10 +1,10 @@
 //! Wraps an application's handler: a delivery in, an [`Act`] out.
 //!
 //! Errors, panics and unreadable payloads all become an [`Act`], and the types of payloads and futures are erased
-//! here. Claiming, renewing and settling are in `desk`.
+//! here. Claiming, renewing and settling are in `runner`.
 
 use super::job::{Failed, Job};
-use crate::engine::queue::{Got, GotItem};
+use crate::engine::queue::{Delivery, DeliveryItem};
 use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
@@ -20,7 +20,7 @@ pub(super) type HandlerFn = Arc<dyn Fn(Task) -> Pin<Box<dyn Future<Output = Act>
 
 /// One delivery to handle.
 pub(super) struct Task {
-    pub(super) got: Got,
+    pub(super) got: Delivery,
     /// Closed when the worker no longer holds the delivery.
     pub(super) alive: watch::Receiver<()>,
     /// True when the worker is stopping.
@@ -112,14 +112,18 @@ where
 /// Wraps a handler that takes the delivery unchanged and chooses the act itself.
 pub(super) fn settling<F, R>(handler: F) -> HandlerFn
 where
-    F: Fn(Got) -> R + Send + Sync + 'static,
+    F: Fn(Delivery) -> R + Send + Sync + 'static,
     R: Future<Output = Act> + Send + 'static,
 {
     Arc::new(move |task: Task| Box::pin(handler(task.got)))
 }
 
 /// Parses the item's payload. An unreadable payload fails for good, because a retry would not help.
-fn parse_job<T: DeserializeOwned>(got: &Got, item: &GotItem, alive: &watch::Receiver<()>) -> Result<Job<T>, Failed> {
+fn parse_job<T: DeserializeOwned>(
+    got: &Delivery,
+    item: &DeliveryItem,
+    alive: &watch::Receiver<()>,
+) -> Result<Job<T>, Failed> {
     match serde_json::from_str(&item.payload) {
         Ok(payload) => Ok(Job::new(got, item, payload, alive.clone())),
         Err(error) => Err(Failed::new(format!("the payload is not a {}: {error}", type_name::<T>())).give_up()),

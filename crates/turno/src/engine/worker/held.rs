@@ -3,12 +3,12 @@
 //! Times are arguments, so that tests need no waiting.
 
 use super::handler::Progress;
-use crate::engine::queue::Got;
+use crate::engine::queue::Delivery;
 use std::collections::BTreeMap;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use turno_core::id::Fence;
-use turno_core::queue::{Act, Handed};
+use turno_core::queue::{Act, DeliveryRef};
 use turno_core::time::{Span, Time};
 
 /// A delivery is renewed after this fraction of its ttl, so that two more tries fit before it expires.
@@ -20,7 +20,7 @@ const RETRY: (Span, Span) = (Span(10), Span(1_000));
 
 /// One delivery.
 pub(super) struct Holding {
-    pub(super) handed: Handed,
+    pub(super) reference: DeliveryRef,
     expires_at: Time,
     /// The delivery's ttl.
     lasts: Span,
@@ -36,10 +36,10 @@ pub(super) enum Stage {
 }
 
 impl Holding {
-    pub(super) fn new(got: &Got, stage: Stage) -> Holding {
+    pub(super) fn new(got: &Delivery, stage: Stage) -> Holding {
         let lasts = got.expires_at - got.now;
         let renew_at = got.now + Span(lasts.0 / RENEW_AT);
-        Holding { handed: got.handed, expires_at: got.expires_at, lasts, renew_at, stage }
+        Holding { reference: got.reference, expires_at: got.expires_at, lasts, renew_at, stage }
     }
 
     fn runs(&self) -> bool {
@@ -76,7 +76,7 @@ impl Held {
     }
 
     pub(super) fn insert(&mut self, holding: Holding) {
-        self.all.insert(holding.handed.fence, holding);
+        self.all.insert(holding.reference.fence, holding);
     }
 
     pub(super) fn remove(&mut self, fence: Fence) -> Option<Holding> {
@@ -121,19 +121,19 @@ impl Held {
 
     /// Returns all running deliveries if one of them needs a renewal by `now`, because renewing them together costs
     /// one commit.
-    pub(super) fn to_renew(&self, now: Time) -> Vec<Handed> {
+    pub(super) fn to_renew(&self, now: Time) -> Vec<DeliveryRef> {
         let running = || self.all.values().filter(|holding| holding.runs());
         if running().any(|holding| holding.renew_at <= now) {
-            running().map(|holding| holding.handed).collect()
+            running().map(|holding| holding.reference).collect()
         } else {
             Vec::new()
         }
     }
 
     /// Returns up to `most` finished deliveries with their acts.
-    pub(super) fn to_settle(&self, most: usize) -> Vec<(Handed, Act)> {
+    pub(super) fn to_settle(&self, most: usize) -> Vec<(DeliveryRef, Act)> {
         let over = self.all.values().filter_map(|holding| match &holding.stage {
-            Stage::Over(act) => Some((holding.handed, act.clone())),
+            Stage::Over(act) => Some((holding.reference, act.clone())),
             Stage::Running { .. } => None,
         });
         over.take(most).collect()
@@ -160,9 +160,10 @@ mod tests {
     use turno_core::id::{QueueId, Seq};
 
     fn finished(fence: i64, at: i64, lasts: i64) -> Holding {
-        let handed = Handed { queue: QueueId(1), seq: Seq(fence + 100), lane: None, size: 1, fence: Fence(fence) };
+        let reference =
+            DeliveryRef { queue: QueueId(1), seq: Seq(fence + 100), lane: None, size: 1, fence: Fence(fence) };
         let (now, expires_at) = (Time(at), Time(at + lasts));
-        let got = Got { handed, key: None, attempt: 1, revision: 0, now, expires_at, items: Vec::new() };
+        let got = Delivery { reference, key: None, attempt: 1, revision: 0, now, expires_at, items: Vec::new() };
         Holding::new(&got, Stage::Over(Act::Return { error: None }))
     }
 
@@ -180,7 +181,7 @@ mod tests {
         held.insert(running(2, 15_000, 60_000));
         held.insert(finished(3, 0, 60_000));
         assert!(held.to_renew(Time(19_999)).is_empty());
-        let due: Vec<Fence> = held.to_renew(Time(20_000)).iter().map(|handed| handed.fence).collect();
+        let due: Vec<Fence> = held.to_renew(Time(20_000)).iter().map(|reference| reference.fence).collect();
         assert_eq!(due, [Fence(1), Fence(2)]);
         held.renewed(Fence(1), Time(80_000), Time(20_000));
         held.renewed(Fence(2), Time(80_000), Time(20_000));
@@ -193,7 +194,7 @@ mod tests {
         held.insert(running(1, 0, 60_000));
         held.insert(finished(2, 0, 70_000));
         assert!(held.expire(Time(59_999)).is_empty());
-        let gone: Vec<Fence> = held.expire(Time(60_000)).iter().map(|holding| holding.handed.fence).collect();
+        let gone: Vec<Fence> = held.expire(Time(60_000)).iter().map(|holding| holding.reference.fence).collect();
         assert_eq!((gone, held.len()), (vec![Fence(1)], 1));
     }
 
@@ -205,7 +206,7 @@ mod tests {
         held.insert(running(3, 58_500, 1_000));
         assert_eq!(held.next_expiry(), Some(Time(59_000)));
         assert!(held.expire(Time(58_999)).is_empty());
-        let gone: Vec<Fence> = held.expire(Time(59_000)).iter().map(|holding| holding.handed.fence).collect();
+        let gone: Vec<Fence> = held.expire(Time(59_000)).iter().map(|holding| holding.reference.fence).collect();
         assert_eq!(gone, [Fence(1), Fence(3)], "the margin takes at most half of a short ttl");
         assert_eq!(held.len(), 1);
     }

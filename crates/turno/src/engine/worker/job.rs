@@ -1,6 +1,6 @@
 //! What a handler receives, and how it reports a failure.
 
-use crate::engine::queue::{Got, GotItem};
+use crate::engine::queue::{Delivery, DeliveryItem};
 use std::fmt::Display;
 use tokio::sync::watch;
 use turno_core::id::{Fence, ItemId, Key};
@@ -33,14 +33,14 @@ pub struct Job<T> {
 }
 
 impl<T> Job<T> {
-    pub(super) fn new(got: &Got, item: &GotItem, payload: T, alive: watch::Receiver<()>) -> Job<T> {
+    pub(super) fn new(got: &Delivery, item: &DeliveryItem, payload: T, alive: watch::Receiver<()>) -> Job<T> {
         Job {
             id: item.id.clone(),
             key: got.key.clone(),
             action: item.action.clone(),
             payload,
             attempt: item.attempt,
-            fence: got.handed.fence,
+            fence: got.reference.fence,
             revision: got.revision,
             enqueued_at: item.enqueued_at,
             alive,
@@ -120,7 +120,7 @@ impl Failed {
     }
 
     /// Returns the act for this failure. Ignores an `item` that is not one of several in the delivery.
-    pub(super) fn settle(self, got: &Got) -> Act {
+    pub(super) fn settle(self, got: &Delivery) -> Act {
         let is_one_of_several = |id: &ItemId| got.items.len() > 1 && got.items.iter().any(|item| item.id == *id);
         let item = self.item.filter(is_one_of_several);
         Act::Fail { error: self.error, item, retry_in: self.retry_in, give_up: self.give_up }

@@ -7,7 +7,7 @@ use super::PostgresStore;
 use super::access_row::{TOKEN, link, person, token};
 use super::audit;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::{garbled, get};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{AccessGroup, AccessRead, AccessWrite, Outcomes, StoreError, TokenFound};
@@ -18,7 +18,7 @@ use turno_core::id::UserId;
 use turno_core::time::Time;
 
 /// Locks the audit's head, reads the rows that the change names, reads the clock, decides.
-pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, TripError> {
     // No id is empty, so an empty one finds no row.
     let user = group.user().map_or("", UserId::as_str);
     let hash = group.link().unwrap_or_default();
@@ -114,7 +114,7 @@ impl PostgresStore {
         let calls = vec![Moment::call(0, false), Call::new(&call::TOKEN_FIND).bytes(&hash.0)];
         let mut answers = self.read(calls).await?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        let found = |row: &Row| Ok::<_, Failure>((token(row)?, owner(row)?));
+        let found = |row: &Row| Ok::<_, TripError>((token(row)?, owner(row)?));
         let token = answers.take().first().map(found).transpose()?;
         Ok(TokenFound { token, epoch: moment.epoch, now: moment.now })
     }
@@ -181,7 +181,7 @@ impl PostgresStore {
 }
 
 /// Returns the owner of a token, if the owner is a known person.
-fn owner(row: &Row) -> Result<Option<Person>, Failure> {
+fn owner(row: &Row) -> Result<Option<Person>, TripError> {
     if get::<Option<&str>>(row, TOKEN)?.is_none() {
         return Ok(None);
     }
@@ -189,6 +189,6 @@ fn owner(row: &Row) -> Result<Option<Person>, Failure> {
 }
 
 /// Returns the count in the first row.
-pub(super) fn count(rows: &[Row]) -> Result<i64, Failure> {
+pub(super) fn count(rows: &[Row]) -> Result<i64, TripError> {
     rows.first().map_or_else(|| Err(garbled("no count")), |row| get(row, 0))
 }

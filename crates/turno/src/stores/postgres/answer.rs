@@ -3,7 +3,7 @@
 use super::PostgresStore;
 use super::audit::hash;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::migrate;
 use super::row::{garbled, get};
 use crate::store::{Answer, SchemaState, StoreError};
@@ -47,7 +47,7 @@ impl PostgresStore {
     pub(super) async fn settings_unsafe(&self) -> Result<Vec<String>, StoreError> {
         let rows = self.read(vec![Call::new(&call::SETTING_UNSAFE)]).await?.take();
         let setting = |row: &Row| Ok(format!("{} = {}", get::<String>(row, 0)?, get::<String>(row, 1)?));
-        Ok(rows.iter().map(setting).collect::<Result<_, Failure>>()?)
+        Ok(rows.iter().map(setting).collect::<Result<_, TripError>>()?)
     }
 }
 
@@ -55,7 +55,7 @@ fn find(once: &Once) -> Call<'_> {
     Call::new(&call::ANSWER).text(once.scope()).text(once.key())
 }
 
-fn answer(row: &Row) -> Result<(Answer, Time), Failure> {
+fn answer(row: &Row) -> Result<(Answer, Time), TripError> {
     let status = u16::try_from(get::<i32>(row, 1)?).map_err(garbled)?;
     Ok((Answer { fingerprint: hash(row, 0)?, status, body: get(row, 2)? }, Time(get(row, 3)?)))
 }

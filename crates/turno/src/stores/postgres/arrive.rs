@@ -6,7 +6,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::get;
 use super::slot::{Slot, Taken};
 use crate::store::{EnqueueGroup, Group, Outcomes, StoreError};
@@ -39,9 +39,9 @@ impl PostgresStore {
                 self.shared.floors.wrote(&changes);
                 Ok(Outcomes::Enqueue(answers))
             }
-            Err(failure @ (Failure::AccessChanged | Failure::QueueGone)) => Err(failure.into()),
+            Err(failure @ (TripError::AccessChanged | TripError::QueueGone)) => Err(failure.into()),
             // Nothing was added. The ordinary path begins the new life on its way.
-            Err(Failure::AnotherLife) => self.commit_decided(slot, &Group::Enqueue(group.clone()), as_of).await,
+            Err(TripError::AnotherLife) => self.commit_decided(slot, &Group::Enqueue(group.clone()), as_of).await,
             Err(failure) => self.arrive_again(slot, group, as_of, failure.is_lost()).await,
         }
     }
@@ -53,7 +53,7 @@ impl PostgresStore {
         changes: &Changes,
         queues: &[QueueId],
         as_of: Option<Epoch>,
-    ) -> Result<(Time, Seq), Failure> {
+    ) -> Result<(Time, Seq), TripError> {
         let clock = &self.shared.clock;
         let (_, life) = self.shared.lives.current();
         let added = add(changes).maybe_big(clock.fixed().map(|time| time.0)).big(clock.estimate().0);
@@ -63,13 +63,13 @@ impl PostgresStore {
             Ok(answers) => {
                 link.put_back();
                 let row = answers.get(1).and_then(|rows| rows.first());
-                let row = row.ok_or_else(|| Failure::Garbled("arrivals were not answered".into()))?;
+                let row = row.ok_or_else(|| TripError::Garbled("arrivals were not answered".into()))?;
                 let (now, lowest): (Option<i64>, Option<i64>) = (get(row, 0)?, get(row, 1)?);
                 match now.zip(lowest) {
                     Some((now, lowest)) => Ok((clock.observe(Time(now)), Seq(lowest))),
-                    None if get::<&str>(row, 2)? != &*life => Err(Failure::AnotherLife),
-                    None if usize::try_from(get::<i64>(row, 3)?) != Ok(queues.len()) => Err(Failure::QueueGone),
-                    None => Err(Failure::AccessChanged),
+                    None if get::<&str>(row, 2)? != &*life => Err(TripError::AnotherLife),
+                    None if usize::try_from(get::<i64>(row, 3)?) != Ok(queues.len()) => Err(TripError::QueueGone),
+                    None => Err(TripError::AccessChanged),
                 }
             }
             Err(failure) => {

@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lease::add_events;
 use super::row::{garbled, get, maybe_name, name};
 use super::tx::{Moment, Tx};
@@ -19,7 +19,7 @@ pub(super) fn lock<'a>() -> Call<'a> {
 }
 
 /// Reads the head from the answer.
-pub(super) fn head(rows: &[Row]) -> Result<Head, Failure> {
+pub(super) fn head(rows: &[Row]) -> Result<Head, TripError> {
     let row = rows.first().ok_or_else(|| garbled("an audit without a head"))?;
     Ok(Head { n: get(row, 0)?, hash: hash(row, 1)? })
 }
@@ -50,7 +50,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
     vec![add, announce, Call::new(&call::AUDIT_MOVE).big(last.n).bytes(&last.hash.0)]
 }
 
-async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<String>), Failure> {
+async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<String>), TripError> {
     let mut answers = tx.trip(vec![lock(), Moment::call(0, true)]).await?;
     let mut head = head(&answers.take())?;
     let moment = tx.moment(&answers.take())?;
@@ -97,7 +97,7 @@ impl PostgresStore {
     }
 }
 
-fn entry(row: &Row) -> Result<Entry, Failure> {
+fn entry(row: &Row) -> Result<Entry, TripError> {
     Ok(Entry {
         n: get(row, 0)?,
         at: Time(get(row, 1)?),
@@ -110,7 +110,7 @@ fn entry(row: &Row) -> Result<Entry, Failure> {
 }
 
 /// Reads a column that holds a hash.
-pub(super) fn hash(row: &Row, column: usize) -> Result<Hash, Failure> {
+pub(super) fn hash(row: &Row, column: usize) -> Result<Hash, TripError> {
     let bytes: &[u8] = get(row, column)?;
     bytes.try_into().map(Hash).map_err(|_| garbled(format!("a hash of {} bytes", bytes.len())))
 }

@@ -5,7 +5,7 @@ use super::call::{self, Call};
 use super::lease::add_events;
 use super::row::{attempt_to, ended_to, last_to, size_to};
 use turno_core::id::Fence;
-use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Changes, Done, Item, Last, Taker};
+use turno_core::queue::{Absorbed, AttemptError, Body, Changes, Done, Item, Last, UncountedDelivery, WorkerName};
 
 /// Returns all writes of a group. Removals come before insertions, and insertions before updates of the same rows.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
@@ -60,7 +60,8 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
 
 /// Returns whether the table's defaults cover all other columns of the item.
 fn is_plain(item: &Item) -> bool {
-    let unhanded = item.expires_at.is_none() && item.claimed_at.is_none() && item.holder.is_none() && item.handed == 0;
+    let unhanded =
+        item.expires_at.is_none() && item.claimed_at.is_none() && item.holder.is_none() && item.reference == 0;
     unhanded
         && item.attempt == 0
         && item.fence == Fence(0)
@@ -120,9 +121,9 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .bigs(items().map(|item| item.group.0))
         .smalls(items().map(|item| last_to(item.last)))
         .bigs(items().map(|item| item.revision))
-        .bigs(items().map(|item| item.handed))
+        .bigs(items().map(|item| item.reference))
         .flags(items().map(|item| item.parked))
-        .maybe_texts(items().map(|item| item.holder.as_ref().map(Taker::as_str)))
+        .maybe_texts(items().map(|item| item.holder.as_ref().map(WorkerName::as_str)))
         .maybe_smalls(items().map(|item| size_to(item.size)))
 }
 
@@ -135,7 +136,7 @@ fn add_done(done: &[Done]) -> Call<'_> {
         .smalls(done.iter().map(|done| attempt_to(done.attempt)))
         .bigs(done.iter().map(|done| done.fence.0))
         .bigs(done.iter().map(|done| done.revision))
-        .maybe_texts(done.iter().map(|done| done.holder.as_ref().map(Taker::as_str)))
+        .maybe_texts(done.iter().map(|done| done.holder.as_ref().map(WorkerName::as_str)))
         .maybe_bigs(done.iter().map(|done| done.handed_at.map(|at| at.0)))
 }
 
@@ -147,21 +148,21 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
         .bigs(errors.iter().map(|error| error.at.0))
         .texts(errors.iter().map(|error| error.error.as_str()))
         .maybe_bigs(errors.iter().map(|error| error.retry_at.map(|at| at.0)))
-        .maybe_texts(errors.iter().map(|error| error.holder.as_ref().map(Taker::as_str)))
+        .maybe_texts(errors.iter().map(|error| error.holder.as_ref().map(WorkerName::as_str)))
         .maybe_bigs(errors.iter().map(|error| error.handed_at.map(|at| at.0)))
         .flags(errors.iter().map(|error| error.expired))
 }
 
-fn add_came_back(back: &[CameBack]) -> Call<'_> {
+fn add_came_back(back: &[UncountedDelivery]) -> Call<'_> {
     Call::new(&call::CAME_BACK_ADD)
         .bigs(back.iter().map(|back| back.seq.0))
         .bigs(back.iter().map(|back| back.fence.0))
         .smalls(back.iter().map(|back| last_to(back.how)))
         .bigs(back.iter().map(|back| back.at.0))
-        .maybe_texts(back.iter().map(|back| back.holder.as_ref().map(Taker::as_str)))
+        .maybe_texts(back.iter().map(|back| back.holder.as_ref().map(WorkerName::as_str)))
         .maybe_bigs(back.iter().map(|back| back.handed_at.map(|at| at.0)))
         .maybe_texts(back.iter().map(|back| back.error.as_deref()))
-        .big(CameBack::KEPT as i64 - 1)
+        .big(UncountedDelivery::KEPT as i64 - 1)
 }
 
 fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {

@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call, Sql};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::get;
 use crate::store::{Check, Damaged, Finding, StoreError};
 use tokio_postgres::Row;
@@ -21,7 +21,7 @@ impl PostgresStore {
     }
 }
 
-fn damaged(row: &Row) -> Result<Damaged, Failure> {
+fn damaged(row: &Row) -> Result<Damaged, TripError> {
     let (lane, seq) = (get::<Option<i64>>(row, 3)?.map(Lane), get::<Option<i64>>(row, 4)?.map(Seq));
     Ok(Damaged { queue: QueueId(get(row, 2)?), lane, seq })
 }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::floor::{BOTTOM, HeadPosition, Scan};
 use super::row::{ITEM, body, get, item};
 use super::tx::{Moment, Plan, Tx, Write};
@@ -10,7 +10,7 @@ use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Lane, Numbers, Seq};
-use turno_core::queue::{Item, Wants};
+use turno_core::queue::{ClaimRead, Item};
 use turno_core::time::{Span, Time};
 
 /// The most heads that one transaction locks, whatever the callers want together. The remaining callers claim again.
@@ -22,7 +22,7 @@ const SLOW_COMMIT: Span = Span::from_secs(10);
 
 /// Returns the live deliveries of an earlier claim with the same request id. An advisory lock on the request id, held
 /// until this transaction ends, makes repeats run one after another.
-async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Failure> {
+async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, TripError> {
     let Some((taker, request)) = group.request() else {
         return Ok(None);
     };
@@ -40,12 +40,12 @@ async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Fa
     let seqs = deliveries.iter().flat_map(|delivery| &delivery.items).map(|(seq, _)| seq.0);
     let rows = tx.trip(vec![Call::new(&call::CLAIM_BODIES).bigs(seqs)]).await?.take();
     let bodies = rows.iter().map(|row| body(row).map(|body| (body.seq, body))).collect::<Result<Bodies, _>>()?;
-    let outcome = ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more: false };
+    let outcome = ClaimOutcome::Claimed { now, deliveries: vec![deliveries], bodies, more: false };
     Ok(Some(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None)))
 }
 
 /// Locks due heads, reads the items behind them where they can go along, reads the clock, decides.
-pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -> Result<Plan, TripError> {
     if let Some(plan) = resumed(tx, group).await? {
         return Ok(plan);
     }
@@ -89,9 +89,9 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     }
     let moment = tx.moment(&clock)?;
     let now = moment.now;
-    let (changes, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
+    let (changes, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
     let bodies = deliveries.iter().flatten().flat_map(|delivery| &delivery.items).map(|(seq, _)| *seq).collect();
-    let outcome = ClaimOutcome::Dealt { now, deliveries, bodies: Bodies::new(), more };
+    let outcome = ClaimOutcome::Claimed { now, deliveries, bodies: Bodies::new(), more };
     let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
     Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
 }
@@ -109,7 +109,7 @@ fn heads<'a>(group: &'a ClaimGroup, from: HeadPosition, estimate: Time, limit: u
 }
 
 /// Returns the reason why the queue hands out nothing to these callers, if there is one.
-fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, Failure> {
+fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, TripError> {
     let Some(row) = queue.first() else {
         return Ok(Some(ClaimOutcome::PolicyChanged));
     };
@@ -122,7 +122,7 @@ fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, Fa
 }
 
 /// Returns the locked heads, and the number that came with each.
-fn heads_and_numbers(rows: &[Row]) -> Result<(Vec<Item>, Numbers), Failure> {
+fn heads_and_numbers(rows: &[Row]) -> Result<(Vec<Item>, Numbers), TripError> {
     let heads = rows.iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
     let numbers = rows.iter().map(|row| get(row, ITEM)).collect::<Result<_, _>>()?;
     Ok((heads, Numbers::new(numbers)))
@@ -136,7 +136,7 @@ fn raise_floor(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
 type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);
 
 /// Reads the items behind the heads and the typing signals, and only then the clock.
-async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, Failure> {
+async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, TripError> {
     let lanes: Vec<(Lane, i64)> = heads.iter().filter_map(|head| Some((head.lane?, head.seq.0))).collect();
     let types = group.policy.typing_extension > Span::ZERO;
     let mut calls = Vec::new();

@@ -1,7 +1,7 @@
 //! From a group to its committed answers, even if the connection is lost.
 
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::floor::Scan;
 use super::slot::{Slot, Taken};
 use super::tx::{Plan, Tx, Write};
@@ -72,7 +72,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    async fn plan(&self, link: &mut Taken<'_>, group: &Group, as_of: Option<Epoch>) -> Result<Plan, Failure> {
+    async fn plan(&self, link: &mut Taken<'_>, group: &Group, as_of: Option<Epoch>) -> Result<Plan, TripError> {
         let tx = &mut Tx::new(link, &self.shared, as_of);
         match group {
             Group::Lease(group) => lease::plan(tx, group).await,
@@ -92,7 +92,7 @@ impl PostgresStore {
     pub(super) async fn failed(
         &self,
         mut link: Taken<'_>,
-        failure: Failure,
+        failure: TripError,
         again: &mut bool,
     ) -> Result<(), StoreError> {
         let pooler = failure.is_from_pooler();
@@ -108,7 +108,7 @@ impl PostgresStore {
         }
         let again = std::mem::take(again);
         match failure {
-            Failure::AnotherLife => {
+            TripError::AnotherLife => {
                 Box::pin(self.begin_life(false)).await?;
                 if again { Ok(()) } else { Err(failure.into()) }
             }
@@ -179,7 +179,7 @@ impl PostgresStore {
                 }
                 Ok(Some(if has_read { answers.pop().and(answers.pop()).unwrap_or_default() } else { Vec::new() }))
             }
-            Err(Failure::Lost(message)) => {
+            Err(TripError::Lost(message)) => {
                 drop(calls);
                 let life = link.life.clone();
                 drop(link);
@@ -205,7 +205,7 @@ impl PostgresStore {
             self.shared.floors.wrote(changes);
         }
         plan.scan.take().into_iter().for_each(Scan::confirm);
-        if let Outcomes::Claim(ClaimOutcome::Dealt { bodies, .. }) = &mut plan.outcomes {
+        if let Outcomes::Claim(ClaimOutcome::Claimed { bodies, .. }) = &mut plan.outcomes {
             bodies.reserve(rows.len());
             for row in rows {
                 let body = row::body(row)?;
@@ -234,10 +234,10 @@ impl PostgresStore {
                 }
                 Ok((None, _)) => return unknown("the server has forgotten the transaction"),
                 // The server has not given out this id yet: a crash has taken our transaction back.
-                Err(Failure::Refused { code: Some(code), .. }) if code.code() == "22023" => {
+                Err(TripError::Refused { code: Some(code), .. }) if code.code() == "22023" => {
                     return Err(StoreError::Unavailable(lost.to_owned()));
                 }
-                Ok(_) | Err(Failure::Lost(_)) => tokio::time::sleep(ASK_PAUSE).await,
+                Ok(_) | Err(TripError::Lost(_)) => tokio::time::sleep(ASK_PAUSE).await,
                 Err(failure) => return unknown(&StoreError::from(failure).to_string()),
             }
         }
@@ -245,7 +245,7 @@ impl PostgresStore {
     }
 
     /// Returns the transaction's status, and the life of the server that reported it.
-    async fn ask(&self, xid: &str) -> Result<(Option<String>, String), Failure> {
+    async fn ask(&self, xid: &str) -> Result<(Option<String>, String), TripError> {
         let mut link = self.address.connect().await?;
         let rows = link.trip(&[Call::new(&call::XACT_STATUS).text(xid)]).await?;
         let row = rows.first().and_then(|rows| rows.first());

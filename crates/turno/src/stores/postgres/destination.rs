@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::{garbled, get};
 use crate::store::StoreError;
 use tokio_postgres::Row;
@@ -53,7 +53,7 @@ impl PostgresStore {
     }
 }
 
-fn destination(row: &Row) -> Result<(QueueId, Destination), Failure> {
+fn destination(row: &Row) -> Result<(QueueId, Destination), TripError> {
     let destination = Destination {
         version: get(row, 1)?,
         failures: u32::try_from(get::<i32>(row, 2)?).map_err(garbled)?,

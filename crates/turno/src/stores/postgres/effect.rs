@@ -5,7 +5,7 @@
 //! changed transaction id reveals it afterwards.
 
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::link::Link;
 use crate::store::{Dialect, Effect, EffectError, LineToApply, Pending, StoreError, Tx, Value};
 use std::error::Error;
@@ -38,7 +38,7 @@ pub(super) enum Ran {
 }
 
 /// Runs an effect after setting a savepoint. The savepoint still exists afterwards.
-pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, Failure> {
+pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, TripError> {
     let Bounded { effect, longest } = effect;
     link.trip(&[Call::new(&call::EFFECT_BEGIN)]).await?;
     let mut tx = Statements { link, refused: None };
@@ -76,7 +76,7 @@ impl Tx for Statements<'_> {
         Box::pin(async move {
             self.checked(sql)?;
             let params: Vec<Text<'_>> = params.iter().map(Text).collect();
-            Ok(self.link.client.execute_typed(sql, &typed(&params)).await.map_err(Failure::from)?)
+            Ok(self.link.client.execute_typed(sql, &typed(&params)).await.map_err(TripError::from)?)
         })
     }
 
@@ -84,7 +84,7 @@ impl Tx for Statements<'_> {
         Box::pin(async move {
             self.checked(sql)?;
             let params: Vec<Text<'_>> = params.iter().map(Text).collect();
-            let rows = self.link.client.query_typed(sql, &typed(&params)).await.map_err(Failure::from)?;
+            let rows = self.link.client.query_typed(sql, &typed(&params)).await.map_err(TripError::from)?;
             rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect()).collect()
         })
     }
@@ -125,7 +125,7 @@ impl ToSql for Text<'_> {
 /// Reads a column's value.
 fn value(row: &Row, column: usize) -> Result<Value, StoreError> {
     fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize, as_value: fn(T) -> Value) -> Result<Value, StoreError> {
-        let value: Option<T> = row.try_get(column).map_err(Failure::from)?;
+        let value: Option<T> = row.try_get(column).map_err(TripError::from)?;
         Ok(value.map_or(Value::Null, as_value))
     }
     let described = &row.columns()[column];

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lane::{self, QueueLane};
 use super::purge;
 use super::row::{ITEM, get, item, maybe_name, name};
@@ -17,7 +17,7 @@ use turno_core::time::{Span, Time};
 /// Locks the lanes, reads known ids and the lanes' fronts, reads the clock, decides.
 ///
 /// An inbox has no lanes: without given ids there is nothing to lock and nothing to read but the clock.
-pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup) -> Result<Plan, TripError> {
     let lanes: Vec<(QueueLane, u32)> =
         group.lanes().into_iter().map(|(queue, lane, size)| ((queue, lane), size)).collect();
     let queue_lanes = || lanes.iter().map(|(lane, _)| *lane);
@@ -101,7 +101,7 @@ fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(QueueLane, u32)], floors: &[S
 }
 
 /// Groups the front items by lane, each lane in order.
-pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<QueueLane, Vec<FrontItem>>, Failure> {
+pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<QueueLane, Vec<FrontItem>>, TripError> {
     let mut fronts: HashMap<QueueLane, Vec<FrontItem>> = HashMap::new();
     for row in rows {
         let item = item(row, 0)?;
@@ -117,11 +117,11 @@ pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<QueueLane, Vec<FrontIt
     Ok(fronts)
 }
 
-fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Known>, Failure> {
+fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Known>, TripError> {
     rows.iter().map(|row| Ok(((QueueId(get(row, 0)?), name(row, 1, ItemId::new)?), known(row)?))).collect()
 }
 
-fn known(row: &Row) -> Result<Known, Failure> {
+fn known(row: &Row) -> Result<Known, TripError> {
     let Some(seq) = get::<Option<i64>>(row, 2)? else {
         return Ok(Known::Absorbed { digest: Digest(get(row, 6)?), at: Time(get(row, 7)?) });
     };

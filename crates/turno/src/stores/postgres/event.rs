@@ -10,7 +10,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::life::Remembered;
 use super::row::{garbled, get, maybe_name};
 use super::slot::Slot;
@@ -114,7 +114,7 @@ impl PostgresStore {
     }
 }
 
-fn event(row: &Row) -> Result<(Position, Event), Failure> {
+fn event(row: &Row) -> Result<(Position, Event), TripError> {
     let event = Event {
         topic: get::<&str>(row, 1)?.parse::<Topic>().map_err(garbled)?,
         name: get::<String>(row, 2)?.into(),

@@ -5,7 +5,7 @@ use tokio_postgres::error::{Severity, SqlState};
 
 /// Why a trip failed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum TripError {
     /// The connection was lost or never made. Whether a commit under way happened is unknown.
     Lost(String),
     /// The server refused a statement. The transaction is over and stored nothing.
@@ -25,15 +25,15 @@ pub(super) enum Failure {
     QueueGone,
 }
 
-impl From<tokio_postgres::Error> for Failure {
-    fn from(error: tokio_postgres::Error) -> Failure {
+impl From<tokio_postgres::Error> for TripError {
+    fn from(error: tokio_postgres::Error) -> TripError {
         if let Some(db) = error.as_db_error() {
             let ends = matches!(db.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
             let message = format!("{} ({})", db.message(), db.code().code());
             return if ends || db.code().code().starts_with("08") {
-                Failure::Lost(message)
+                TripError::Lost(message)
             } else {
-                Failure::Refused { code: Some(db.code().clone()), message }
+                TripError::Refused { code: Some(db.code().clone()), message }
             };
         }
         let source = std::error::Error::source(&error);
@@ -41,44 +41,44 @@ impl From<tokio_postgres::Error> for Failure {
         let io = source.is_some_and(|source| source.is::<std::io::Error>());
         let timeout = message.contains("timed out") || message.contains("connect");
         if error.is_closed() || io || timeout {
-            Failure::Lost(message)
+            TripError::Lost(message)
         } else {
-            Failure::Refused { code: None, message }
+            TripError::Refused { code: None, message }
         }
     }
 }
 
-impl Failure {
+impl TripError {
     /// Returns whether a pooler caused the failure. The prepared statement is missing or exists already, which happens
     /// if a pooler gives each transaction another server connection.
     pub(super) fn is_from_pooler(&self) -> bool {
-        let Failure::Refused { code: Some(code), .. } = self else {
+        let TripError::Refused { code: Some(code), .. } = self else {
             return false;
         };
         *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::DUPLICATE_PSTATEMENT
     }
 
     /// Builds a refusal by this store, not by the server.
-    pub(super) fn rejected(message: impl Into<String>) -> Failure {
-        Failure::Refused { code: None, message: message.into() }
+    pub(super) fn rejected(message: impl Into<String>) -> TripError {
+        TripError::Refused { code: None, message: message.into() }
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        matches!(self, Failure::Lost(_))
+        matches!(self, TripError::Lost(_))
     }
 }
 
 /// For a transaction that certainly stored nothing.
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> StoreError {
+impl From<TripError> for StoreError {
+    fn from(failure: TripError) -> StoreError {
         match failure {
-            Failure::Lost(message) => StoreError::Unavailable(message),
-            Failure::Garbled(message) => StoreError::Schema(message),
-            Failure::AccessChanged => StoreError::AccessChanged,
-            Failure::AnotherLife => StoreError::Conflict("the database has begun another life".into()),
-            Failure::QueueGone => StoreError::QueueGone,
-            Failure::Refused { code: None, message } => StoreError::Rejected(message),
-            Failure::Refused { code: Some(code), message } => match code {
+            TripError::Lost(message) => StoreError::Unavailable(message),
+            TripError::Garbled(message) => StoreError::Schema(message),
+            TripError::AccessChanged => StoreError::AccessChanged,
+            TripError::AnotherLife => StoreError::Conflict("the database has begun another life".into()),
+            TripError::QueueGone => StoreError::QueueGone,
+            TripError::Refused { code: None, message } => StoreError::Rejected(message),
+            TripError::Refused { code: Some(code), message } => match code {
                 SqlState::T_R_SERIALIZATION_FAILURE
                 | SqlState::T_R_DEADLOCK_DETECTED
                 | SqlState::UNIQUE_VIOLATION

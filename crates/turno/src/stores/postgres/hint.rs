@@ -4,7 +4,7 @@
 //! cannot be sent are dropped, and after a lost connection this process receives the hint `All`.
 
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::floor::Floors;
 use super::link::{Address, CONNECT_TIMEOUT};
 use crate::store::{Hint, StoreError};
@@ -107,9 +107,9 @@ async fn serve(
     outgoing: &Outgoing,
     sender: &mpsc::Sender<Hint>,
     us: &str,
-) -> Result<(), Failure> {
+) -> Result<(), TripError> {
     let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, address.config.connect(NoTls)).await;
-    let (client, mut connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
+    let (client, mut connection) = made.map_err(|_| TripError::Lost("no answer to the handshake".into()))??;
     let messages = stream::poll_fn(move |cx| connection.poll_message(cx));
     // The first error ends the connection, and polling on would repeat it.
     let receive = messages.take_while(|message| std::future::ready(message.is_ok())).for_each(|message| {
@@ -133,7 +133,7 @@ async fn serve(
             }
         }
     };
-    let lost = receive.map(|()| Err(Failure::Lost("the server has closed the connection".into())));
+    let lost = receive.map(|()| Err(TripError::Lost("the server has closed the connection".into())));
     let closed = sender.closed().map(|()| Ok(()));
     tokio::select! { end = lost => end, end = send => end, end = closed => end }
 }

@@ -11,21 +11,21 @@
 mod backlog;
 
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::read::free;
 use super::row::{self, garbled, get, maybe_name, name};
 use super::slot::{Slot, Taken};
 use super::tx::{Plan, Tx};
 use super::{PostgresStore, enqueue, settle};
 use crate::clock::Stopwatch;
-use crate::store::{EnqueueGroup, IntakeSlice, IntakeStore, Pending, QueueRow, SettleGroup, StoreError, TakesIn};
+use crate::store::{EnqueueGroup, IntakeCaller, IntakeSlice, IntakeStore, Pending, QueueRow, SettleGroup, StoreError};
 use backlog::{Backlog, Found, LIST, Share};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Act, Enqueue, Handed, Kind, NewItem, Settle};
+use turno_core::queue::{Act, DeliveryRef, Enqueue, Kind, NewItem, Settle};
 use turno_core::time::{Span, Time};
 
 /// The most pairs of transaction and queue that one look finds.
@@ -70,14 +70,14 @@ enum Step {
     /// Another process is taking in from this queue.
     Busy,
     /// The plan, the completed deliveries of a sync queue, and the refused rows with their errors.
-    Planned(Box<Plan>, Vec<Handed>, Vec<(i64, String)>),
+    Planned(Box<Plan>, Vec<DeliveryRef>, Vec<(i64, String)>),
 }
 
 impl Intake {
-    fn slot(&self, who: TakesIn) -> &Slot {
+    fn slot(&self, who: IntakeCaller) -> &Slot {
         match who {
-            TakesIn::Background => &self.background,
-            TakesIn::Caller => free(&self.callers),
+            IntakeCaller::Background => &self.background,
+            IntakeCaller::Caller => free(&self.callers),
         }
     }
 
@@ -93,18 +93,18 @@ impl Intake {
 }
 
 impl IntakeStore for PostgresStore {
-    fn find(&self, who: TakesIn) -> Pending<'_, Vec<QueueId>> {
+    fn find(&self, who: IntakeCaller) -> Pending<'_, Vec<QueueId>> {
         Box::pin(self.find_intake(who))
     }
 
-    fn take_in(&self, queue: QueueId, who: TakesIn) -> Pending<'_, IntakeSlice> {
+    fn take_in(&self, queue: QueueId, who: IntakeCaller) -> Pending<'_, IntakeSlice> {
         Box::pin(self.take_in_slice(queue, who))
     }
 }
 
 impl PostgresStore {
     /// Looks for rows committed since the last look. Returns the queues that have rows waiting.
-    async fn find_intake(&self, who: TakesIn) -> Result<Vec<QueueId>, StoreError> {
+    async fn find_intake(&self, who: IntakeCaller) -> Result<Vec<QueueId>, StoreError> {
         let mut again = true;
         loop {
             let now = self.shared.clock.estimate();
@@ -126,7 +126,7 @@ impl PostgresStore {
         }
     }
 
-    async fn note_found(&self, who: TakesIn, asked: Seen, rows: &[Row]) -> Result<(), StoreError> {
+    async fn note_found(&self, who: IntakeCaller, asked: Seen, rows: &[Row]) -> Result<(), StoreError> {
         let first = rows.first().ok_or_else(|| garbled("no snapshot"))?;
         let seen = Seen { xmax: get(first, 0)?, open: get(first, 1)?, ..asked };
         let mut found: HashMap<QueueId, BTreeSet<i64>> = HashMap::new();
@@ -148,7 +148,7 @@ impl PostgresStore {
     }
 
     /// Takes in one slice of a queue's rows, as far as looks have found them.
-    async fn take_in_slice(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, StoreError> {
+    async fn take_in_slice(&self, queue: QueueId, who: IntakeCaller) -> Result<IntakeSlice, StoreError> {
         let share = self.intake.share(queue);
         let mut backlog = share.backlog.lock().await;
         if let Some(found) = backlog.next_listing(&share) {
@@ -164,7 +164,7 @@ impl PostgresStore {
         &self,
         queue: QueueId,
         found: &Found,
-        who: TakesIn,
+        who: IntakeCaller,
     ) -> Result<Vec<(i64, bool, i64)>, StoreError> {
         let list = match found {
             Found::Xids(xids) => Call::new(&call::INTAKE_LIST).int(queue.0).bigs(xids.iter().copied()),
@@ -172,12 +172,17 @@ impl PostgresStore {
         };
         let rows = self.read_on(self.intake.slot(who), vec![list.big(LIST as i64)]).await?.take();
         let listed = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)));
-        Ok(listed.collect::<Result<_, Failure>>()?)
+        Ok(listed.collect::<Result<_, TripError>>()?)
     }
 
     /// Takes in the front of the backlog. If the database rejects the rows together, each half is tried as a slice of
     /// its own.
-    async fn take_slice(&self, queue: QueueId, backlog: &mut Backlog, who: TakesIn) -> Result<IntakeSlice, StoreError> {
+    async fn take_slice(
+        &self,
+        queue: QueueId,
+        backlog: &mut Backlog,
+        who: IntakeCaller,
+    ) -> Result<IntakeSlice, StoreError> {
         let numbers = backlog.slice();
         if numbers.is_empty() {
             return Ok(IntakeSlice::default());
@@ -209,8 +214,8 @@ impl PostgresStore {
         &self,
         queue: QueueId,
         numbers: &[i64],
-        who: TakesIn,
-    ) -> Result<Option<Vec<Handed>>, StoreError> {
+        who: IntakeCaller,
+    ) -> Result<Option<Vec<DeliveryRef>>, StoreError> {
         let (mut again, mut redo) = (true, 0);
         loop {
             let mut link = self.intake.slot(who).take(&self.address).await?;
@@ -240,21 +245,21 @@ impl PostgresStore {
 
     /// Rolls back. Returns `Ok` if one more attempt makes sense: after a pooler's error, a stale connection or a new
     /// life.
-    async fn intake_failed(&self, mut link: Taken<'_>, failure: Failure, again: bool) -> Result<bool, StoreError> {
+    async fn intake_failed(&self, mut link: Taken<'_>, failure: TripError, again: bool) -> Result<bool, StoreError> {
         let (pooler, stale) = (failure.is_from_pooler(), failure.is_lost() && !link.fresh);
         if pooler {
             self.address.unprepared.store(true, Ordering::Relaxed);
         } else if !failure.is_lost() && link.roll_back().await.is_ok() {
             link.put_back();
         }
-        if matches!(failure, Failure::AnotherLife) {
+        if matches!(failure, TripError::AnotherLife) {
             self.begin_life(false).await?;
             return if again { Ok(false) } else { Err(failure.into()) };
         }
         if again && (pooler || stale) { Ok(false) } else { Err(failure.into()) }
     }
 
-    async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, numbers: &[i64]) -> Result<Step, Failure> {
+    async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, numbers: &[i64]) -> Result<Step, TripError> {
         let tx = &mut Tx::new(link, &self.shared, None);
         let read = Call::new(&call::INTAKE_READ).bigs(numbers.iter().copied());
         let lock = Call::new(&call::INTAKE_LOCK).int(queue.0);
@@ -273,7 +278,7 @@ impl PostgresStore {
             let number: i64 = get(row, 0)?;
             match parse_row(row, &queues, now) {
                 Ok(IntakeRow::Ack(settle)) => {
-                    completed.extend(Some(settle.handed).filter(|_| settle.policy.kind == Kind::Sync));
+                    completed.extend(Some(settle.reference).filter(|_| settle.policy.kind == Kind::Sync));
                     settlements.push(settle);
                     taken_in.push(number);
                 }
@@ -293,7 +298,7 @@ impl PostgresStore {
     }
 
     /// Moves rows aside that cannot be taken in, so that they do not block the others.
-    async fn intake_refuse(&self, refused: Vec<(i64, String)>, who: TakesIn) -> Result<(), StoreError> {
+    async fn intake_refuse(&self, refused: Vec<(i64, String)>, who: IntakeCaller) -> Result<(), StoreError> {
         for (number, error) in refused {
             tracing::warn!(number, error, "what an application left could not be taken in; see turno.intake_refused");
             let call = Call::new(&call::INTAKE_REFUSE).big(number).text(&error);
@@ -303,22 +308,22 @@ impl PostgresStore {
     }
 }
 
-fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<IntakeRow, Failure> {
+fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<IntakeRow, TripError> {
     let (at, number) = (Time(get(row, 1)?), QueueId(get(row, 2)?));
-    let queue = queues.get(&number).ok_or_else(|| Failure::rejected(format!("there is no queue {}", number.0)))?;
+    let queue = queues.get(&number).ok_or_else(|| TripError::rejected(format!("there is no queue {}", number.0)))?;
     if let Some(seq) = get::<Option<i64>>(row, 9)? {
-        let handed = Handed {
+        let reference = DeliveryRef {
             queue: number,
             seq: Seq(seq),
             lane: get::<Option<i64>>(row, 10)?.map(Lane),
             size: u32::try_from(get::<i64>(row, 11)?).map_err(garbled)?,
             fence: Fence(get(row, 12)?),
         };
-        return Ok(IntakeRow::Ack(Settle { handed, policy: queue.policy.clone(), act: Act::Complete }));
+        return Ok(IntakeRow::Ack(Settle { reference, policy: queue.policy.clone(), act: Act::Complete }));
     }
     let key = maybe_name(row, 5, Key::new)?;
     if queue.policy.kind != Kind::Inbox && key.is_none() {
-        return Err(Failure::rejected("it has no key, and its queue has become one that needs keys"));
+        return Err(TripError::rejected("it has no key, and its queue has become one that needs keys"));
     }
     let item = NewItem {
         id: name(row, 3, ItemId::new)?,
@@ -333,9 +338,9 @@ fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resul
 }
 
 /// Renders why a row cannot be taken in. A rejection by this module is shown without the database's error prefix.
-fn render_reason(why: Failure) -> String {
+fn render_reason(why: TripError) -> String {
     match why {
-        Failure::Refused { code: None, message } => message,
+        TripError::Refused { code: None, message } => message,
         why => StoreError::from(why).to_string(),
     }
 }

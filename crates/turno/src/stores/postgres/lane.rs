@@ -11,7 +11,7 @@
 //! overtaken by newer ones.
 
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::life::{Generation, Remembered};
 use super::row::get;
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ pub(super) fn fronts<'a>(sql: &'static call::Sql, lanes: &[(QueueLane, u32)], fl
         .bigs(lanes.iter().map(|(_, size)| i64::from(*size)))
 }
 
-pub(super) fn rebirth(rows: &[Row]) -> Result<i64, Failure> {
+pub(super) fn rebirth(rows: &[Row]) -> Result<i64, TripError> {
     rows.first().map_or(Ok(0), |row| get(row, 0))
 }
 

@@ -2,7 +2,7 @@
 
 use super::audit;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lease_row::{ended_to, state, waiting_to};
 use super::row::get;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
@@ -44,7 +44,7 @@ impl Lock {
         answers: &mut Answers,
         resources: &[Resource],
         all: bool,
-    ) -> Result<Option<Vec<State>>, Failure> {
+    ) -> Result<Option<Vec<State>>, TripError> {
         let rows = answers.take();
         if (self == Lock::Quick || all) && rows.len() < resources.len() {
             return Ok(None);
@@ -65,7 +65,7 @@ impl Lock {
 }
 
 /// Locks and reads the leases, locks the audit if needed, reads the clock, decides.
-pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, TripError> {
     let resources = group.resources();
     let weak = |action: &Action| matches!(action, Action::Heartbeat { .. } | Action::Look);
     let beats = group.commands.iter().all(|command| weak(&command.action));
@@ -98,7 +98,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Fa
 }
 
 /// Returns one state per resource, in their order, from rows that begin with the resource's index.
-pub(super) fn states(rows: &[Row], resources: Vec<Resource>) -> Result<Vec<State>, Failure> {
+pub(super) fn states(rows: &[Row], resources: Vec<Resource>) -> Result<Vec<State>, TripError> {
     let mut states: Vec<State> = resources.into_iter().map(State::unseen).collect();
     for row in rows {
         let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);

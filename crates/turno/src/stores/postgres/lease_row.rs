@@ -4,7 +4,7 @@
 //! holder reads (the last ending) are JSON texts. They are arrays and not objects, because every heartbeat parses the
 //! ending.
 
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::{garbled, get, maybe_name, name};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
@@ -13,7 +13,7 @@ use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, St
 use turno_core::time::{Span, Time};
 
 /// Reads the state from the columns from `at` on: eleven of the grant, then `waiting`, `ended` and `look_at`.
-pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, Failure> {
+pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, TripError> {
     let mut state = State::unseen(resource);
     if get::<Option<i64>>(row, at + 3)?.is_some() {
         state.grant = Some(grant(row, at)?);
@@ -30,7 +30,7 @@ pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, F
 }
 
 /// Reads an ending from the columns of the history.
-pub(super) fn ending(row: &Row) -> Result<Ending, Failure> {
+pub(super) fn ending(row: &Row) -> Result<Ending, TripError> {
     Ok(Ending {
         grant: grant(row, 0)?,
         at: Time(get(row, 11)?),
@@ -41,7 +41,7 @@ pub(super) fn ending(row: &Row) -> Result<Ending, Failure> {
     })
 }
 
-fn grant(row: &Row, at: usize) -> Result<Grant, Failure> {
+fn grant(row: &Row, at: usize) -> Result<Grant, TripError> {
     Ok(Grant {
         holder: Holder {
             user: name(row, at, UserId::new)?,
@@ -102,7 +102,7 @@ type GrantParts = (UserId, String, Option<Instance>, Fence, i64, Span, (Time, Ti
 struct Ended<'a>(GrantParts, Time, &'a str, &'a str, Option<UserId>, Option<String>);
 
 impl Ended<'_> {
-    fn into_ending(self) -> Result<Ending, Failure> {
+    fn into_ending(self) -> Result<Ending, TripError> {
         let Ended((user, name, instance, fence, claim, ttl, times, idle), at, reason, cause, by, note) = self;
         let (locked_at, worked_at, heartbeat_at, expires_at) = times;
         let holder = Holder { user, name, instance };
@@ -111,12 +111,12 @@ impl Ended<'_> {
     }
 }
 
-fn reason_from(text: &str) -> Result<Reason, Failure> {
+fn reason_from(text: &str) -> Result<Reason, TripError> {
     let found = Reason::ALL.into_iter().find(|reason| reason.as_str() == text);
     found.ok_or_else(|| garbled(format!("reason = {text}")))
 }
 
-fn cause_from(text: &str) -> Result<Cause, Failure> {
+fn cause_from(text: &str) -> Result<Cause, TripError> {
     let found = Cause::ALL.into_iter().find(|cause| cause.as_str() == text);
     found.ok_or_else(|| garbled(format!("cause = {text}")))
 }

@@ -9,7 +9,7 @@
 
 use super::audit;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::link::Link;
 use super::row::{garbled, get};
 use super::slot::Taken;
@@ -127,7 +127,7 @@ impl PostgresStore {
     }
 
     /// Returns whether a new connection leads to the life that this process is in.
-    pub(super) async fn is_same_life(&self, link: &mut Link) -> Result<bool, Failure> {
+    pub(super) async fn is_same_life(&self, link: &mut Link) -> Result<bool, TripError> {
         let answers = link.trip(&[Call::new(&call::LIFE)]).await?;
         let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| garbled("a database without a life"))?;
         let (generation, known) = self.shared.lives.current();
@@ -145,7 +145,7 @@ struct Start {
 }
 
 impl Start {
-    async fn read(shared: &Shared, link: &mut Link, starts: bool) -> Result<Start, Failure> {
+    async fn read(shared: &Shared, link: &mut Link, starts: bool) -> Result<Start, TripError> {
         let locks = [Call::new(&call::BEGIN), Call::new(&call::LIFE_LOCK), audit::lock()];
         let reads = [Call::new(&call::LIFE_READ), Moment::call(0, true)];
         let calls: Vec<Call<'_>> = locks.into_iter().chain(reads).collect();
@@ -179,7 +179,7 @@ impl Start {
     }
 }
 
-fn stored(row: &Row) -> Result<Option<Origin>, Failure> {
+fn stored(row: &Row) -> Result<Option<Origin>, TripError> {
     let [identifier, timeline, started]: [Option<String>; 3] = [get(row, 0)?, get(row, 1)?, get(row, 2)?];
     let part = Option::<String>::unwrap_or_default;
     Ok(identifier.is_some().then(|| Origin {
@@ -189,11 +189,11 @@ fn stored(row: &Row) -> Result<Option<Origin>, Failure> {
     }))
 }
 
-fn found(row: &Row) -> Result<Origin, Failure> {
+fn found(row: &Row) -> Result<Origin, TripError> {
     Ok(Origin { identifier: get(row, 3)?, timeline: get(row, 4)?, started: get(row, 5)? })
 }
 
-fn counters(row: &Row, recorded: Time) -> Result<Counters, Failure> {
+fn counters(row: &Row, recorded: Time) -> Result<Counters, TripError> {
     Ok(Counters { number: get(row, 6)?, task: get(row, 7)?, position: get(row, 8)?, recorded })
 }
 

@@ -8,7 +8,7 @@
 use super::PostgresStore;
 use super::call::{self, Call};
 use super::effect::{self, Bounded, Ran};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lease::{add_events, states};
 use super::read::free;
 use super::row::garbled;
@@ -23,7 +23,7 @@ use turno_core::lease::{Grant, State, decide};
 use turno_core::task::{
     Apply, Begin, Line, LineDone, LineError, LineOutcome, Note, Posting, Status, begin_line, end_line, post,
 };
-use turno_core::text::kept;
+use turno_core::text::clip_text;
 use turno_core::time::Time;
 
 /// How far a line came.
@@ -103,7 +103,7 @@ struct Locked {
 }
 
 /// Locks and reads the task, its lease and the line.
-async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, Failure> {
+async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, TripError> {
     let resource = apply.task.resource();
     let (id, number) = (apply.task.0, number_to(apply.number));
     let calls = vec![
@@ -124,7 +124,7 @@ async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, Failure> {
 }
 
 /// Locks, reads, and runs the effect.
-async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Result<Step, Failure> {
+async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Result<Step, TripError> {
     let resource = apply.task.resource();
     let Locked { begun, found, lease, moment } = lock(tx, apply).await?;
     let now = moment.now;
@@ -143,14 +143,14 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
         LineToApply { task: apply.task, line: line.clone(), by: apply.who.user.clone(), fence: apply.fence, now };
     let (end, result) = match effect::run(tx.link, effect, &to_apply).await? {
         Ran::Done => (&call::EFFECT_END, Ok(())),
-        Ran::Refused(message) => (&call::EFFECT_UNDO, Err(LineError::Refused { message: kept(&message) })),
+        Ran::Refused(message) => (&call::EFFECT_UNDO, Err(LineError::Refused { message: clip_text(&message) })),
         Ran::Failed(error) => return Ok(Step::Failed(error, true)),
         Ran::Late(error) => return Ok(Step::Failed(error, false)),
     };
     let calls = vec![Call::new(end), peek(resource.as_str()), Moment::call(0, false)];
     let mut answers = match tx.trip(calls).await {
         Ok(answers) => answers,
-        Err(Failure::Refused { message, .. }) => return Ok(Step::Failed(broken(apply, &message), true)),
+        Err(TripError::Refused { message, .. }) => return Ok(Step::Failed(broken(apply, &message), true)),
         Err(failure) => return Err(failure),
     };
     answers.take();
@@ -174,7 +174,7 @@ fn peek(resource: &str) -> Call<'_> {
     Call::new(&call::LEASE_PEEK).texts(std::iter::once(resource))
 }
 
-fn lease_from_rows(apply: &Apply, rows: &[Row]) -> Result<State, Failure> {
+fn lease_from_rows(apply: &Apply, rows: &[Row]) -> Result<State, TripError> {
     let resource = apply.task.resource();
     Ok(states(rows, vec![resource.clone()])?.pop().unwrap_or_else(|| State::unseen(resource)))
 }
@@ -185,7 +185,7 @@ async fn ledger(
     apply: &Apply,
     line: &Line,
     now: Time,
-) -> Result<(Result<(), LineError>, Option<Stocked>), Failure> {
+) -> Result<(Result<(), LineError>, Option<Stocked>), TripError> {
     let sku = line.sku.as_str();
     let calls = vec![
         Call::new(&call::STOCK_INSERT).text(sku),

@@ -4,7 +4,7 @@
 //! turns out not to keep them. Then the same calls are sent as text.
 
 use super::call::{self, Call, Sql};
-use super::failure::Failure;
+use super::failure::TripError;
 use futures_util::FutureExt;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -30,10 +30,10 @@ pub(super) struct Address {
 }
 
 impl Address {
-    pub(super) fn parse(url: &str) -> Result<Address, Failure> {
+    pub(super) fn parse(url: &str) -> Result<Address, TripError> {
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             let source = std::error::Error::source(&error).map(ToString::to_string);
-            Failure::Refused {
+            TripError::Refused {
                 code: None,
                 message: format!("the database's url: {}", source.unwrap_or_else(|| error.to_string())),
             }
@@ -51,11 +51,11 @@ impl Address {
         Ok(Address { config, unprepared: Arc::default() })
     }
 
-    pub(super) async fn connect(&self) -> Result<Link, Failure> {
+    pub(super) async fn connect(&self) -> Result<Link, TripError> {
         let made = self.config.connect(NoTls);
         // The configured limit is per host and does not cover the handshake.
         let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, made).await;
-        let (client, connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
+        let (client, connection) = made.map_err(|_| TripError::Lost("no answer to the handshake".into()))??;
         // Callers that wait for an answer receive the connection's error too, so it is dropped here.
         tokio::spawn(connection.map(drop));
         let mut link = Link {
@@ -69,7 +69,7 @@ impl Address {
         let row = answers
             .first()
             .and_then(|rows| rows.first())
-            .ok_or_else(|| Failure::Garbled("the server has no version".into()))?;
+            .ok_or_else(|| TripError::Garbled("the server has no version".into()))?;
         link.version = row.try_get::<_, &str>(0)?.split(' ').next().unwrap_or_default().to_owned();
         link.life = row.try_get::<_, &str>(1)?.into();
         Ok(link)
@@ -87,7 +87,7 @@ pub(super) struct Link {
 }
 
 /// A call that was sent, or is sent when first polled.
-type Sent<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
+type Sent<'a, T> = Pin<Box<dyn Future<Output = Result<T, TripError>> + Send + 'a>>;
 type Answer<'a> = Sent<'a, Vec<Row>>;
 
 impl Link {
@@ -98,7 +98,7 @@ impl Link {
     /// Sends all calls at once and waits for all answers: one round trip.
     ///
     /// Reports the first refusal in order, because later ones only say that the transaction is aborted.
-    pub(super) async fn trip(&mut self, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
+    pub(super) async fn trip(&mut self, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, TripError> {
         if self.unprepared.load(Ordering::Relaxed) {
             return in_order(calls.iter().map(|call| self.send_text(call)).collect()).await;
         }
@@ -107,7 +107,7 @@ impl Link {
     }
 
     /// Ends the transaction and waits until its locks are released.
-    pub(super) async fn roll_back(&mut self) -> Result<(), Failure> {
+    pub(super) async fn roll_back(&mut self) -> Result<(), TripError> {
         self.trip(&[Call::new(&call::ROLLBACK)]).await.map(drop)
     }
 
@@ -120,12 +120,12 @@ impl Link {
     }
 
     /// Runs several statements without parameters, such as a migration.
-    pub(super) async fn script(&self, text: &str) -> Result<(), Failure> {
+    pub(super) async fn script(&self, text: &str) -> Result<(), TripError> {
         Ok(self.client.batch_execute(text).await?)
     }
 
     /// Prepares statements that this connection has not used yet, in a separate trip.
-    async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), Failure> {
+    async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), TripError> {
         let new = |sql: &&'static Sql| !sql.is_script() && !self.statements.contains_key(sql.name);
         let mut missing: Vec<&'static Sql> = wanted.filter(new).collect();
         if missing.is_empty() {
@@ -175,8 +175,8 @@ impl Link {
 ///
 /// Starts nothing after a failure: a commit must not be sent behind a write that could not be encoded, because the
 /// server does not know about that write.
-async fn in_order<T>(mut waiting: Vec<Sent<'_, T>>) -> Result<Vec<T>, Failure> {
-    let mut answers: Vec<Option<Result<T, Failure>>> = waiting.iter().map(|_| None).collect();
+async fn in_order<T>(mut waiting: Vec<Sent<'_, T>>) -> Result<Vec<T>, TripError> {
+    let mut answers: Vec<Option<Result<T, TripError>>> = waiting.iter().map(|_| None).collect();
     poll_fn(|cx| {
         let mut open = false;
         for index in 0..answers.len() {

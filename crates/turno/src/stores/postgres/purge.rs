@@ -4,7 +4,7 @@ use super::PostgresStore;
 use super::access::count;
 use super::audit;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::{get, maybe_name};
 use super::tx::{Moment, Tx};
 use crate::store::{Outlived, Purge, StoreError, purge_entry};
@@ -81,7 +81,7 @@ async fn items(
     before: Time,
     by: &Actor,
     limit: u32,
-) -> Result<Option<Purged>, Failure> {
+) -> Result<Option<Purged>, TripError> {
     let remove = Call::new(&call::PURGE_ITEMS).int(queue.0).big(before.0).big(limit.into());
     let count = count(&tx.trip(vec![remove]).await?.take())?;
     if count == 0 {
@@ -96,13 +96,13 @@ async fn items(
     Ok(Some(Purged { count, entries: chain(&mut head, moment.now, vec![draft]), xid: moment.xid }))
 }
 
-fn queue_name(rows: &[Row], queue: QueueId) -> Result<String, Failure> {
+fn queue_name(rows: &[Row], queue: QueueId) -> Result<String, TripError> {
     rows.first().map_or_else(|| Ok(queue.0.to_string()), |row| get(row, 0))
 }
 
 /// Deletes the outlived rows that an enqueue found, adds their number to the queues' counts and audits that. Returns
 /// the entries, and the time. Takes locks in the same order as [`items`].
-pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Vec<Entry>, Time), Failure> {
+pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Vec<Entry>, Time), TripError> {
     let mut calls = Vec::new();
     for (queue, (before, seqs)) in &outlived.items {
         calls.push(Call::new(&call::PURGE_NAMED).int(queue.0).big(before.0).bigs(seqs.iter().map(|seq| seq.0)));

@@ -4,7 +4,7 @@ use super::PostgresStore;
 use super::audit;
 use super::call::{self, Call};
 use super::changes;
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lane;
 use super::manage;
 use super::row::{self, get};
@@ -87,7 +87,7 @@ impl PostgresStore {
 /// Audit entries, and the id of the transaction that writes them.
 type Entries = (Vec<Entry>, Option<String>);
 
-async fn pause(tx: &mut Tx<'_>, queue: QueueId, paused: bool, by: &Actor) -> Result<Option<Entries>, Failure> {
+async fn pause(tx: &mut Tx<'_>, queue: QueueId, paused: bool, by: &Actor) -> Result<Option<Entries>, TripError> {
     let pause = Call::new(&call::QUEUE_PAUSE).int(queue.0).flag(paused);
     let mut answers = tx.trip(vec![pause, audit::lock(), Moment::call(0, true)]).await?;
     let rows = answers.take();
@@ -112,10 +112,10 @@ struct Put {
 /// Releases lanes that exhausted items hold, in the transaction that changes the policy. Otherwise a lane would be held
 /// by a policy that is not in force. All lanes are locked at once and before the audit, in the order that all
 /// transactions use.
-async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), Failure> {
+async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), TripError> {
     let rows = tx.trip(vec![Call::new(&call::QUEUE_PARKED).int(queue.id.0)]).await?.take();
     let parked = rows.iter().map(|row| Ok((row::name(row, 0, ItemId::new)?, get::<Option<i64>>(row, 1)?.map(Lane))));
-    let parked = parked.collect::<Result<Vec<(ItemId, Option<Lane>)>, Failure>>()?;
+    let parked = parked.collect::<Result<Vec<(ItemId, Option<Lane>)>, TripError>>()?;
     tx.trip(vec![lane::lock(parked.iter().filter_map(|(_, lane)| Some((queue.id, (*lane)?))))]).await?;
     // In order: if several exhausted items are in one lane, releasing the last makes the next item the head.
     for (id, _) in parked {
@@ -128,7 +128,7 @@ async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor)
 }
 
 /// Decides the change. `text` is the policy as stored. Returns `None` if the queue has changed since it was seen.
-async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Result<Option<Put>, Failure> {
+async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Result<Option<Put>, TripError> {
     let PutQueue { name, policy, push, .. } = wanted;
     let kind = policy.kind.as_str();
     let fresh = push.text(None);
@@ -156,7 +156,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Resu
     if queue.policy.kind != policy.kind {
         let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
-            return Err(Failure::rejected(render_kind_refusal(name, queue.policy.kind)));
+            return Err(TripError::rejected(render_kind_refusal(name, queue.policy.kind)));
         }
     }
     if changes {

@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::{self, get};
 use super::slot::Slot;
 use super::tx::{Answers, Moment};
@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use turno_core::id::{Fence, Lane, QueueId, Resource, Seq, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::limits::NAME_MAX;
-use turno_core::queue::{AttemptError, FailedAttempt, Handed, SettleOutcome, Trace};
+use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
 /// How far behind the clock scans for expired deliveries and due leases start, once all earlier ones are settled.
@@ -22,11 +22,11 @@ const EXPIRY_MARGIN: Span = Span::from_secs(60);
 
 impl PostgresStore {
     /// Makes one trip on a reader connection, with the settings that fix the query plans.
-    pub(super) async fn read(&self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
+    pub(super) async fn read(&self, calls: Vec<Call<'_>>) -> Result<Answers, TripError> {
         self.read_on(free(&self.readers), calls).await
     }
 
-    pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
+    pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, TripError> {
         calls.push(Call::new(&call::COMMIT));
         let mut all = vec![Call::new(&call::BEGIN)];
         all.extend(calls);
@@ -36,7 +36,7 @@ impl PostgresStore {
     }
 
     /// Makes one trip, and repeats it once after a stale connection's loss or a pooler's error.
-    async fn trip_with_retry(&self, slot: &Slot, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
+    async fn trip_with_retry(&self, slot: &Slot, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, TripError> {
         let mut again = true;
         loop {
             let mut link = slot.take(&self.address).await?;
@@ -44,7 +44,7 @@ impl PostgresStore {
             // A read may start at a cached position, and a new connection may lead to another life.
             if fresh && !self.is_same_life(&mut link).await? {
                 link.put_back();
-                self.begin_life(false).await.map_err(|error| Failure::Lost(error.to_string()))?;
+                self.begin_life(false).await.map_err(|error| TripError::Lost(error.to_string()))?;
                 continue;
             }
             let failure = match link.trip(calls).await {
@@ -123,19 +123,19 @@ impl PostgresStore {
     }
 
     /// Returns the database's time, passed through the guarded clock.
-    pub(super) async fn now(&self) -> Result<Time, Failure> {
+    pub(super) async fn now(&self) -> Result<Time, TripError> {
         let rows = self.read(vec![Moment::call(0, false)]).await?.take();
         Ok(Moment::read(&self.shared.clock, &rows)?.now)
     }
 
-    pub(super) async fn items_expired(&self, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
+    pub(super) async fn items_expired(&self, limit: u32) -> Result<(Vec<DeliveryRef>, Option<Time>), StoreError> {
         let life = self.shared.lives.generation();
         let now = self.now().await?;
         let from = self.expiry.from(life, now);
         let expired = Call::new(&call::EXPIRED).big(from.0).big(now.0).big(limit.into());
         let next = Call::new(&call::EXPIRY_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
         let mut answers = self.read(vec![expired, next]).await?;
-        let expired: Vec<Handed> = answers.take().iter().map(handed).collect::<Result<_, _>>()?;
+        let expired: Vec<DeliveryRef> = answers.take().iter().map(reference).collect::<Result<_, _>>()?;
         let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
         if expired.is_empty() {
             self.expiry.clear_before(life, now + Span(-EXPIRY_MARGIN.0));
@@ -171,12 +171,15 @@ impl PostgresStore {
         Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
     }
 
-    pub(super) async fn items_settled(&self, handed: Vec<Handed>) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+    pub(super) async fn items_settled(
+        &self,
+        reference: Vec<DeliveryRef>,
+    ) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
         let call = Call::new(&call::SETTLED)
-            .bigs(handed.iter().map(|handed| handed.seq.0))
-            .bigs(handed.iter().map(|handed| handed.fence.0));
+            .bigs(reference.iter().map(|reference| reference.seq.0))
+            .bigs(reference.iter().map(|reference| reference.fence.0));
         let rows = self.read(vec![call]).await?.take();
-        let mut outcomes = vec![None; handed.len()];
+        let mut outcomes = vec![None; reference.len()];
         for row in &rows {
             let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
             if let Some(outcome) = outcomes.get_mut(index) {
@@ -187,19 +190,19 @@ impl PostgresStore {
     }
 
     /// Runs one statement without the settings that forbid sequential scans, for reports and checks.
-    pub(super) async fn scan(&self, call: Call<'_>) -> Result<Vec<Row>, Failure> {
+    pub(super) async fn scan(&self, call: Call<'_>) -> Result<Vec<Row>, TripError> {
         let answers = self.trip_with_retry(&self.readers[self.readers.len() - 1], &[call]).await?;
         Ok(answers.into_iter().next().unwrap_or_default())
     }
 }
 
 /// Reads the state from a row that begins with its resource.
-fn state(row: &Row) -> Result<State, Failure> {
+fn state(row: &Row) -> Result<State, TripError> {
     lease_row::state(row, 1, row::name(row, 0, Resource::new)?)
 }
 
-fn handed(row: &Row) -> Result<Handed, Failure> {
-    Ok(Handed {
+fn reference(row: &Row) -> Result<DeliveryRef, TripError> {
+    Ok(DeliveryRef {
         queue: QueueId(get(row, 0)?),
         seq: Seq(get(row, 1)?),
         lane: get::<Option<i64>>(row, 2)?.map(Lane),
@@ -229,7 +232,7 @@ pub(super) fn free(slots: &[Slot]) -> &Slot {
 }
 
 /// Returns how a delivery ended under exactly its fence, from the rows that are left of it.
-fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
+fn settled(row: &Row) -> Result<Option<SettleOutcome>, TripError> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
     let back = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
     let retry_at = get::<Option<i64>>(row, 4)?.map(Time);

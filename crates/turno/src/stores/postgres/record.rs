@@ -96,7 +96,7 @@ impl PostgresStore {
     pub(super) async fn queue_waits(&self, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
         let call = Call::new(&call::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
         let waited = |row| Ok(Waited { waited: Span(get(row, 0)?), took: Span(get(row, 1)?) });
-        Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, super::failure::Failure>>()?)
+        Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, super::failure::TripError>>()?)
     }
 
     pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {

@@ -4,7 +4,7 @@ use super::PostgresStore;
 use super::audit;
 use super::call::{self, Call};
 use super::changes;
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lane;
 use super::manage::{completing, spared};
 use super::row::{self, ITEM, body, get, item, maybe_name};
@@ -44,7 +44,7 @@ type Planned = (Changes, RepairOutcome, Option<String>);
 
 /// Finds and locks the lane and its rows, reads them, spares deliveries that applications are completing, locks the
 /// audit, reads the clock, decides.
-async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, Failure> {
+async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, TripError> {
     let Damaged { queue, seq, .. } = group.damaged;
     let find = || Call::new(&call::REPAIR_FIND).maybe_big(seq.map(|seq| seq.0));
     let named = found(&tx.trip(vec![find()]).await?.take())?;
@@ -60,14 +60,14 @@ async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, Failure> 
     let rows = read.iter().map(repair_row).collect::<Result<Vec<_>, _>>()?;
     let keys = read.iter().map(|row| maybe_name(row, ITEM + 1, Key::new)).collect::<Result<Vec<_>, _>>()?;
     let key = keys.into_iter().flatten().next().or_else(|| found.key.clone());
-    let handed: Vec<&Item> = rows.iter().map(|row| &row.item).filter(|item| item.expires_at.is_some()).collect();
-    let mut calls = completing(&handed);
+    let reference: Vec<&Item> = rows.iter().map(|row| &row.item).filter(|item| item.expires_at.is_some()).collect();
+    let mut calls = completing(&reference);
     if RepairRead::needs_bodies(&group.policy, &rows) {
         calls.push(Call::new(&call::CLAIM_BODIES).bigs(rows.iter().map(|row| row.item.seq.0)));
     }
     calls.extend([audit::lock(), Moment::call(0, true)]);
     let mut answers = tx.trip(calls).await?;
-    let spared = spared(&mut answers, &handed)?;
+    let spared = spared(&mut answers, &reference)?;
     let bodies = match RepairRead::needs_bodies(&group.policy, &rows) {
         true => answers.take().iter().map(body).collect::<Result<_, _>>()?,
         false => Vec::new(),
@@ -79,7 +79,7 @@ async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, Failure> 
     Ok((changes, outcome, moment.xid))
 }
 
-fn found(rows: &[Row]) -> Result<Found, Failure> {
+fn found(rows: &[Row]) -> Result<Found, TripError> {
     let row = rows.first().ok_or_else(|| row::garbled("no answer about an item"))?;
     Ok(Found {
         id: maybe_name(row, 0, ItemId::new)?,
@@ -90,6 +90,6 @@ fn found(rows: &[Row]) -> Result<Found, Failure> {
     })
 }
 
-fn repair_row(row: &Row) -> Result<RepairRow, Failure> {
+fn repair_row(row: &Row) -> Result<RepairRow, TripError> {
     Ok(RepairRow { item: item(row, 0)?, id: maybe_name(row, ITEM, ItemId::new)?, is_finished: get(row, ITEM + 2)? })
 }

@@ -1,12 +1,12 @@
 //! Conversion between rows and items, bodies and queues.
 
-use super::failure::Failure;
+use super::failure::TripError;
 use crate::store::QueueRow;
 use std::sync::Arc;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Last, Taker};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, UncountedDelivery, WorkerName};
 use turno_core::time::Time;
 
 /// The number of columns of an item, the same in every statement that reads one.
@@ -15,12 +15,12 @@ pub(super) const ITEM: usize = 17;
 pub(super) const BODY: usize = 7;
 
 /// Reads a column's value.
-pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, TripError> {
     row.try_get(column).map_err(|error| garbled(format!("column {column}: {error}")))
 }
 
-pub(super) fn garbled(what: impl std::fmt::Display) -> Failure {
-    Failure::Garbled(format!("the database holds something that this version cannot have written: {what}"))
+pub(super) fn garbled(what: impl std::fmt::Display) -> TripError {
+    TripError::Garbled(format!("the database holds something that this version cannot have written: {what}"))
 }
 
 /// Reads a column that holds a name.
@@ -28,7 +28,7 @@ pub(super) fn name<N>(
     row: &Row,
     column: usize,
     new: impl Fn(Arc<str>) -> Result<N, turno_core::id::BadName>,
-) -> Result<N, Failure> {
+) -> Result<N, TripError> {
     new(get::<&str>(row, column)?.into()).map_err(garbled)
 }
 
@@ -37,12 +37,12 @@ pub(super) fn maybe_name<N>(
     row: &Row,
     column: usize,
     new: impl Fn(Arc<str>) -> Result<N, turno_core::id::BadName>,
-) -> Result<Option<N>, Failure> {
+) -> Result<Option<N>, TripError> {
     get::<Option<&str>>(row, column)?.map(|text| new(text.into())).transpose().map_err(garbled)
 }
 
 /// Reads the item in the columns from `at` on.
-pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
+pub(super) fn item(row: &Row, at: usize) -> Result<Item, TripError> {
     Ok(Item {
         seq: Seq(get(row, at)?),
         queue: QueueId(get(row, at + 1)?),
@@ -57,15 +57,15 @@ pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
         group: Fence(get(row, at + 10)?),
         last: last_from(get(row, at + 11)?)?,
         revision: get(row, at + 12)?,
-        handed: get(row, at + 13)?,
+        reference: get(row, at + 13)?,
         parked: get(row, at + 14)?,
-        holder: get::<Option<&str>>(row, at + 15)?.map(Taker::from),
+        holder: get::<Option<&str>>(row, at + 15)?.map(WorkerName::from),
         size: get::<Option<i16>>(row, at + 16)?.map_or(Ok(1), u32::try_from).map_err(garbled)?,
     })
 }
 
 /// Reads the body in the first columns.
-pub(super) fn body(row: &Row) -> Result<Body, Failure> {
+pub(super) fn body(row: &Row) -> Result<Body, TripError> {
     Ok(Body {
         seq: Seq(get(row, 0)?),
         queue: QueueId(get(row, 1)?),
@@ -78,7 +78,7 @@ pub(super) fn body(row: &Row) -> Result<Body, Failure> {
 }
 
 /// Reads the `done` row in the columns from `at` on.
-pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
+pub(super) fn done(row: &Row, at: usize) -> Result<Done, TripError> {
     Ok(Done {
         seq: Seq(get(row, at)?),
         queue: QueueId(get(row, at + 1)?),
@@ -87,12 +87,12 @@ pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
         attempt: attempt(row, at + 4)?,
         fence: Fence(get(row, at + 5)?),
         revision: get(row, at + 6)?,
-        holder: get::<Option<&str>>(row, at + 7)?.map(Taker::from),
+        holder: get::<Option<&str>>(row, at + 7)?.map(WorkerName::from),
         handed_at: get::<Option<i64>>(row, at + 8)?.map(Time),
     })
 }
 
-pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
+pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, TripError> {
     let error: String = get(row, 4)?;
     Ok(AttemptError {
         seq: Seq(get(row, 0)?),
@@ -100,26 +100,26 @@ pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
         fence: Fence(get(row, 2)?),
         at: Time(get(row, 3)?),
         retry_at: get::<Option<i64>>(row, 5)?.map(Time),
-        holder: get::<Option<&str>>(row, 6)?.map(Taker::from),
+        holder: get::<Option<&str>>(row, 6)?.map(WorkerName::from),
         handed_at: get::<Option<i64>>(row, 7)?.map(Time),
         expired: AttemptError::expired_from(get(row, 8)?, &error),
         error,
     })
 }
 
-pub(super) fn came_back(row: &Row) -> Result<CameBack, Failure> {
-    Ok(CameBack {
+pub(super) fn came_back(row: &Row) -> Result<UncountedDelivery, TripError> {
+    Ok(UncountedDelivery {
         seq: Seq(get(row, 0)?),
         fence: Fence(get(row, 1)?),
         how: last_from(get(row, 2)?)?,
         at: Time(get(row, 3)?),
-        holder: get::<Option<&str>>(row, 4)?.map(Taker::from),
+        holder: get::<Option<&str>>(row, 4)?.map(WorkerName::from),
         handed_at: get::<Option<i64>>(row, 5)?.map(Time),
         error: get(row, 6)?,
     })
 }
 
-pub(super) fn queue(row: &Row) -> Result<QueueRow, Failure> {
+pub(super) fn queue(row: &Row) -> Result<QueueRow, TripError> {
     Ok(QueueRow {
         id: QueueId(get(row, 0)?),
         name: name(row, 1, QueueName::new)?,
@@ -131,7 +131,7 @@ pub(super) fn queue(row: &Row) -> Result<QueueRow, Failure> {
     })
 }
 
-fn attempt(row: &Row, column: usize) -> Result<u32, Failure> {
+fn attempt(row: &Row, column: usize) -> Result<u32, TripError> {
     u32::try_from(get::<i16>(row, column)?).map_err(garbled)
 }
 
@@ -155,7 +155,7 @@ pub(super) fn last_to(last: Last) -> i16 {
     }
 }
 
-pub(super) fn last_from(number: i16) -> Result<Last, Failure> {
+pub(super) fn last_from(number: i16) -> Result<Last, TripError> {
     let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
     all.into_iter().find(|last| last_to(*last) == number).ok_or_else(|| garbled(format!("last = {number}")))
 }
@@ -168,7 +168,7 @@ pub(super) fn ended_to(ended: Ended) -> i16 {
     }
 }
 
-pub(super) fn ended_from(number: i16) -> Result<Ended, Failure> {
+pub(super) fn ended_from(number: i16) -> Result<Ended, TripError> {
     let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
     all.into_iter().find(|ended| ended_to(*ended) == number).ok_or_else(|| garbled(format!("ended = {number}")))
 }

@@ -2,19 +2,19 @@
 
 use super::Shared;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lane::{self, QueueLane};
 use super::row::{ITEM, get, item, maybe_name};
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{Outcomes, SettleGroup, SettleRead};
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
-use turno_core::queue::{Act, Handed, Loaded, Member};
+use turno_core::queue::{Act, DeliveryRef, Loaded, Member};
 
 /// One settlement: its index in the group, its delivery, and whether it names items by id.
 struct Entry {
     n: i32,
-    handed: Handed,
+    reference: DeliveryRef,
     named: bool,
 }
 
@@ -29,7 +29,7 @@ struct Sorted {
 }
 
 /// Locks the lanes and items, reads the deliveries and the next item of each lane, reads the clock, decides.
-pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) -> Result<Plan, TripError> {
     let sorted = Sorted::from_group(group);
     let lanes = group.lanes();
     let mut calls = Vec::with_capacity(9);
@@ -95,19 +95,20 @@ fn guards<'a>(group: &SettleGroup) -> Vec<Call<'a>> {
         return Vec::new();
     }
     let numbers = || expiring().map(|(index, _)| i32::try_from(index).unwrap_or(i32::MAX));
-    let seqs = || expiring().map(|(_, settle)| settle.handed.seq.0);
+    let seqs = || expiring().map(|(_, settle)| settle.reference.seq.0);
     let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
     let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
-    vec![completing, completed.bigs(expiring().map(|(_, settle)| settle.handed.fence.0))]
+    vec![completing, completed.bigs(expiring().map(|(_, settle)| settle.reference.fence.0))]
 }
 
 impl Sorted {
     fn from_group(group: &SettleGroup) -> Sorted {
         let mut sorted = Sorted { loose: Vec::new(), single: Vec::new(), grouped: Vec::new() };
         for (index, settle) in group.settlements.iter().enumerate() {
-            let handed = settle.handed;
-            let entry = Entry { n: i32::try_from(index).unwrap_or(i32::MAX), handed, named: group.names_items(index) };
-            match (handed.lane, handed.size) {
+            let reference = settle.reference;
+            let entry =
+                Entry { n: i32::try_from(index).unwrap_or(i32::MAX), reference, named: group.names_items(index) };
+            match (reference.lane, reference.size) {
                 (None, _) => sorted.loose.push(entry),
                 (Some(_), 0 | 1) => sorted.single.push(entry),
                 (Some(_), _) => sorted.grouped.push(entry),
@@ -119,7 +120,7 @@ impl Sorted {
     /// Returns the settlements in lanes, with their indexes in the group.
     fn laned(&self) -> impl Iterator<Item = (QueueLane, usize)> {
         let lane_and_index =
-            |entry: &Entry| Some(((entry.handed.queue, entry.handed.lane?), usize::try_from(entry.n).ok()?));
+            |entry: &Entry| Some(((entry.reference.queue, entry.reference.lane?), usize::try_from(entry.n).ok()?));
         self.single.iter().chain(&self.grouped).filter_map(lane_and_index)
     }
 
@@ -135,13 +136,14 @@ impl Sorted {
         }
         if !self.grouped.is_empty() {
             let call = laned(indexed(&call::SETTLE_LANES, &self.grouped), &self.grouped);
-            let call = fenced(call, &self.grouped).bigs(self.grouped.iter().map(|entry| i64::from(entry.handed.size)));
+            let call =
+                fenced(call, &self.grouped).bigs(self.grouped.iter().map(|entry| i64::from(entry.reference.size)));
             calls.push(named(call, &self.grouped));
         }
         calls
     }
 
-    fn load(&self, answers: &mut Answers, loaded: &mut [Loaded]) -> Result<(), Failure> {
+    fn load(&self, answers: &mut Answers, loaded: &mut [Loaded]) -> Result<(), TripError> {
         for asked in [&self.loose, &self.single, &self.grouped] {
             if asked.is_empty() {
                 continue;
@@ -165,30 +167,30 @@ impl Sorted {
         let all = || self.single.iter().chain(&self.grouped);
         Call::new(&call::SETTLE_NEXT)
             .ints(all().map(|entry| entry.n))
-            .ints(all().map(|entry| entry.handed.queue.0))
-            .bigs(all().map(|entry| entry.handed.lane.map_or(0, |Lane(lane)| lane)))
-            .bigs(all().map(|entry| entry.handed.fence.0))
+            .ints(all().map(|entry| entry.reference.queue.0))
+            .bigs(all().map(|entry| entry.reference.lane.map_or(0, |Lane(lane)| lane)))
+            .bigs(all().map(|entry| entry.reference.fence.0))
             .bigs(floors.iter().map(|floor| floor.0))
     }
 }
 
 fn indexed<'a>(sql: &'static call::Sql, asked: &[Entry]) -> Call<'a> {
-    Call::new(sql).ints(asked.iter().map(|entry| entry.n)).ints(asked.iter().map(|entry| entry.handed.queue.0))
+    Call::new(sql).ints(asked.iter().map(|entry| entry.n)).ints(asked.iter().map(|entry| entry.reference.queue.0))
 }
 
 fn laned<'a>(call: Call<'a>, asked: &[Entry]) -> Call<'a> {
-    call.bigs(asked.iter().map(|entry| entry.handed.lane.map_or(0, |Lane(lane)| lane)))
+    call.bigs(asked.iter().map(|entry| entry.reference.lane.map_or(0, |Lane(lane)| lane)))
 }
 
 fn fenced<'a>(call: Call<'a>, asked: &[Entry]) -> Call<'a> {
-    call.bigs(asked.iter().map(|entry| entry.handed.seq.0)).bigs(asked.iter().map(|entry| entry.handed.fence.0))
+    call.bigs(asked.iter().map(|entry| entry.reference.seq.0)).bigs(asked.iter().map(|entry| entry.reference.fence.0))
 }
 
 fn named<'a>(call: Call<'a>, asked: &[Entry]) -> Call<'a> {
     call.flags(asked.iter().map(|entry| entry.named))
 }
 
-fn index(row: &Row) -> Result<usize, Failure> {
+fn index(row: &Row) -> Result<usize, TripError> {
     Ok(usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX))
 }
 

@@ -3,7 +3,7 @@
 //! A caller takes the connection out of its slot, and puts it back only when its transaction is known to be over. If
 //! the caller's future is dropped midway, the connection is dropped with it and the server rolls back.
 
-use super::failure::Failure;
+use super::failure::TripError;
 use super::link::{Address, Link};
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(super) struct Taken<'a> {
 
 impl Slot {
     /// Waits for the slot, and connects if it holds no open connection.
-    pub(super) async fn take(&self, address: &Address) -> Result<Taken<'_>, Failure> {
+    pub(super) async fn take(&self, address: &Address) -> Result<Taken<'_>, TripError> {
         let mut state = self.0.lock().await;
         if let Some(link) = state.link.take().filter(|link| !link.is_closed()) {
             return Ok(Taken { state, link, fresh: false });
@@ -51,7 +51,7 @@ impl Slot {
                 tokio::time::sleep(pause).await;
                 // Nothing was stored, and the cause may pass, so every refusal to connect counts as a lost connection.
                 Err(match failure {
-                    Failure::Refused { message, .. } => Failure::Lost(message),
+                    TripError::Refused { message, .. } => TripError::Lost(message),
                     other => other,
                 })
             }

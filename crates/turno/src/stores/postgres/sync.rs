@@ -20,7 +20,7 @@ mod render;
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::get;
 use super::slot::Slot;
 use crate::store::{Delivered, Pending, SourceLook, SourceTables, Sourced, StoreError, Walk};
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use turno_core::audit::Draft;
 use turno_core::event::Event;
 use turno_core::id::{Key, QueueId, Seq};
-use turno_core::sync::{Kept, NOTHING, Say, Source, SourceRefused};
+use turno_core::sync::{KeyState, NOTHING, Outgoing, Source, SourceRefused};
 
 /// Connections for reading applications' tables. Such a read may take long, so nothing else uses them.
 pub(super) const SOURCES: usize = 2;
@@ -63,7 +63,7 @@ impl PostgresStore {
     }
 
     /// Reads everything about a source. Refuses a source that could not be installed, even if it is installed.
-    async fn source_seen(&self, source: &Source) -> Result<Result<Seen, SourceRefused>, Failure> {
+    async fn source_seen(&self, source: &Source) -> Result<Result<Seen, SourceRefused>, TripError> {
         let mut link = self.source_slot().take(&self.address).await?;
         link.script(call::SYNC_BEGIN.text).await?;
         let seen = async {
@@ -77,8 +77,8 @@ impl PostgresStore {
             };
             let found = Found::read(&mut link, source).await?;
             // Prepared but not run, because preparing accepts only one statement: a condition cannot add another one.
-            match link.client.prepare(rendered.check()).await.map_err(Failure::from) {
-                Err(Failure::Refused { message, .. }) => Ok(Err(SourceRefused::Condition(message))),
+            match link.client.prepare(rendered.check()).await.map_err(TripError::from) {
+                Err(TripError::Refused { message, .. }) => Ok(Err(SourceRefused::Condition(message))),
                 Err(failure) => Err(failure),
                 Ok(_) => Ok(Ok(Seen { facts, found, rendered })),
             }
@@ -91,7 +91,7 @@ impl PostgresStore {
         seen
     }
 
-    async fn source_plan(&self, source: &Source) -> Result<Result<String, SourceRefused>, Failure> {
+    async fn source_plan(&self, source: &Source) -> Result<Result<String, SourceRefused>, TripError> {
         let seen = match self.source_seen(source).await? {
             Ok(seen) => seen,
             Err(refused) => return Ok(Err(refused)),
@@ -103,7 +103,7 @@ impl PostgresStore {
         Ok(plan.map_err(SourceRefused::from))
     }
 
-    async fn source_install(&self, source: &Source) -> Result<Result<(), SourceRefused>, Failure> {
+    async fn source_install(&self, source: &Source) -> Result<Result<(), SourceRefused>, TripError> {
         let plan = match self.source_plan(source).await? {
             Ok(plan) => plan,
             Err(refused) => return Ok(Err(refused)),
@@ -111,14 +111,14 @@ impl PostgresStore {
         if source.one_current_per_key {
             let (found, count) = self.source_duplicates(source).await?;
             if count > 0 {
-                return Ok(Err(SourceRefused::Duplicates { table: source.table.shown(), found, count }));
+                return Ok(Err(SourceRefused::Duplicates { table: source.table.display(), found, count }));
             }
         }
         self.source_script(&plan).await?;
         Ok(Ok(()))
     }
 
-    async fn source_remove(&self, source: &Source) -> Result<Result<Vec<String>, SourceRefused>, Failure> {
+    async fn source_remove(&self, source: &Source) -> Result<Result<Vec<String>, SourceRefused>, TripError> {
         let mut link = self.source_slot().take(&self.address).await?;
         let found = Found::read(&mut link, source).await;
         link.put_back();
@@ -136,7 +136,7 @@ impl PostgresStore {
     }
 
     /// Runs a script that is a whole transaction.
-    async fn source_script(&self, text: &str) -> Result<(), Failure> {
+    async fn source_script(&self, text: &str) -> Result<(), TripError> {
         let link = self.source_slot().take(&self.address).await?;
         let done = link.script(text).await;
         if done.is_err() {
@@ -153,7 +153,7 @@ impl PostgresStore {
         source: &Source,
         queue: QueueId,
         count_unmatched: bool,
-    ) -> Result<Result<SourceLook, SourceRefused>, Failure> {
+    ) -> Result<Result<SourceLook, SourceRefused>, TripError> {
         let Seen { facts, found, rendered } = match self.source_seen(source).await? {
             Ok(seen) => seen,
             Err(refused) => return Ok(Err(refused)),
@@ -196,7 +196,7 @@ impl SourceTables for PostgresStore {
         Box::pin(async move { Ok(self.source_keys(&source, &given).await?) })
     }
 
-    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Say> {
+    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Outgoing> {
         Box::pin(async move { Ok(self.source_current(&source, key.as_str()).await?) })
     }
 
@@ -218,7 +218,7 @@ impl SourceTables for PostgresStore {
         walk: Walk,
         after: Option<String>,
         limit: u32,
-    ) -> Sourced<'_, Vec<Kept>> {
+    ) -> Sourced<'_, Vec<KeyState>> {
         Box::pin(async move { Ok(self.source_walk(&source, queue, walk, after.as_deref(), limit).await?) })
     }
 }

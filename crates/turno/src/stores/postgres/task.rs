@@ -3,7 +3,7 @@
 use super::PostgresStore;
 use super::audit;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::lease::{self, Lock};
 use super::row::{garbled, get};
 use super::task_row::{add_notes, note, number_to, save_lines, save_task, tasks};
@@ -19,7 +19,7 @@ use turno_core::lease::{Refused as LeaseRefused, State};
 use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Stock, Task, TaskId};
 
 /// Locks and reads the task and its lease, locks the audit, reads the clock, decides.
-pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, TripError> {
     let Some((id, resource)) = group.command.task.zip(group.resource()) else {
         return create(tx, group).await;
     };
@@ -73,7 +73,7 @@ fn reads<'a>(group: &TaskGroup, id: TaskId, resources: &'a [Resource; 1], lock: 
 /// Creates a task. Its number is new, so there is nothing to lock. An existing task with the same once key is only
 /// read. If two commands create one under the same key at once, the unique index refuses the second, which is then
 /// repeated.
-async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
+async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, TripError> {
     if let Some(once) = group.once()
         && let Some(plan) = existing(tx, group, once).await?
     {
@@ -89,7 +89,7 @@ async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
 }
 
 /// Returns the answer if a task with this once key exists.
-async fn existing(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<Plan>, Failure> {
+async fn existing(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<Plan>, TripError> {
     let find = Call::new(&call::TASK_ONCE).text(once.scope()).text(once.key());
     let Some(task) = tasks(&tx.trip(vec![find]).await?.take())?.pop() else {
         return Ok(None);
@@ -144,7 +144,7 @@ pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
 }
 
 /// Reads the stock of a line's article.
-pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, Failure> {
+pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, TripError> {
     let Some(row) = rows.first() else {
         return Ok(None);
     };
@@ -172,7 +172,7 @@ impl PostgresStore {
         let tasks = tasks(&answers.take())?;
         let leases = lease::states(&answers.take(), vec![resource.clone()])?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(TaskPage::of(moment.now, 1, tasks, leases))
+        Ok(TaskPage::new(moment.now, 1, tasks, leases))
     }
 
     /// Takes two trips: the tasks, and then the leases of all of them.
@@ -188,7 +188,7 @@ impl PostgresStore {
         let mut answers = self.read(vec![look, Moment::call(0, false)]).await?;
         let leases = lease::states(&answers.take(), resources.clone())?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(TaskPage::of(moment.now, query.limit, tasks, leases))
+        Ok(TaskPage::new(moment.now, query.limit, tasks, leases))
     }
 
     pub(super) async fn task_history(
@@ -199,7 +199,7 @@ impl PostgresStore {
     ) -> Result<Vec<(i64, Note)>, StoreError> {
         let call = Call::new(&call::TASK_NOTES).big(id.0).big(limit.into()).big(after);
         let rows = self.read(vec![call]).await?.take();
-        let numbered = |row: &Row| Ok::<_, Failure>((get(row, 6)?, note(row)?));
+        let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
         Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
     }
 

@@ -1,7 +1,7 @@
 //! Conversion between rows and tasks, lines and notes.
 
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::row::{garbled, get, maybe_name, name};
 use serde::Serialize;
 use tokio_postgres::Row;
@@ -14,7 +14,7 @@ use turno_core::time::Time;
 const TASK: usize = 7;
 
 /// Reads the task in the first columns, without its lines.
-pub(super) fn task(row: &Row) -> Result<Task, Failure> {
+pub(super) fn task(row: &Row) -> Result<Task, TripError> {
     Ok(Task {
         id: TaskId(get(row, 0)?),
         title: get(row, 1)?,
@@ -28,7 +28,7 @@ pub(super) fn task(row: &Row) -> Result<Task, Failure> {
 }
 
 /// Reads tasks with their lines from joined rows. Rows of one task are adjacent.
-pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, Failure> {
+pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, TripError> {
     let mut tasks: Vec<Task> = Vec::new();
     for row in rows {
         if tasks.last().is_none_or(|last| get::<i64>(row, 0).is_ok_and(|id| last.id.0 != id)) {
@@ -43,7 +43,7 @@ pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, Failure> {
 }
 
 /// Reads the line in the columns from `at` on.
-pub(super) fn line(row: &Row, at: usize) -> Result<Line, Failure> {
+pub(super) fn line(row: &Row, at: usize) -> Result<Line, TripError> {
     let goods = match get::<Option<&str>>(row, at + 4)? {
         Some(serials) => Goods::Serialized(serde_json::from_str(serials).map_err(garbled)?),
         None => Goods::Quantity(get(row, at + 3)?),
@@ -63,7 +63,7 @@ pub(super) fn line(row: &Row, at: usize) -> Result<Line, Failure> {
     })
 }
 
-pub(super) fn note(row: &Row) -> Result<Note, Failure> {
+pub(super) fn note(row: &Row) -> Result<Note, TripError> {
     Ok(Note {
         at: Time(get(row, 0)?),
         actor: Actor { user: name(row, 1, UserId::new)?, via: maybe_name(row, 2, UserId::new)? },
@@ -137,7 +137,7 @@ fn movement_to(movement: Movement) -> &'static str {
     }
 }
 
-fn movement_from(text: &str) -> Result<Movement, Failure> {
+fn movement_from(text: &str) -> Result<Movement, TripError> {
     let all = [Movement::In, Movement::Out];
     all.into_iter().find(|one| movement_to(*one) == text).ok_or_else(|| garbled(format!("movement = {text}")))
 }
@@ -151,7 +151,7 @@ fn status_to(status: LineStatus) -> &'static str {
     }
 }
 
-fn status_from(text: &str) -> Result<LineStatus, Failure> {
+fn status_from(text: &str) -> Result<LineStatus, TripError> {
     let all = [LineStatus::Pending, LineStatus::Validated, LineStatus::Applied, LineStatus::Failed];
     all.into_iter().find(|one| status_to(*one) == text).ok_or_else(|| garbled(format!("a line's status = {text}")))
 }

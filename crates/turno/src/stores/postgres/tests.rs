@@ -28,7 +28,9 @@ use tokio_postgres::{Client, NoTls};
 use turno_core::audit::{Actor, Verifier};
 use turno_core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno_core::lease::{Action, Command, Holder, Policy as LeasePolicy, State};
-use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, Kind, NewItem, Policy, Settle, SettleOutcome, Want};
+use turno_core::queue::{
+    Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, Kind, NewItem, Policy, Settle, SettleOutcome,
+};
 use turno_core::time::{Span, Time};
 use turno_testkit::postgres::Cluster;
 
@@ -106,7 +108,7 @@ async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, Stat
 }
 
 async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
-    store.put_queue(PutQueue::of(QueueName::new("q").unwrap(), policy), Actor::system()).await.unwrap().unwrap()
+    store.put_queue(PutQueue::new(QueueName::new("q").unwrap(), policy), Actor::system()).await.unwrap().unwrap()
 }
 
 fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {
@@ -132,14 +134,14 @@ async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -
 }
 
 fn claim_group(queue: &QueueRow, max: u32) -> Group {
-    let claim = Claim::Next(vec![Want { taker: "worker-1".into(), max, request: None, probes: false }]);
+    let claim = Claim::Next(vec![ClaimRequest { taker: "worker-1".into(), max, request: None, probes: false }]);
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 
 /// Returns the deliveries, each with the ids of its items.
 async fn claim(store: &PostgresStore, queue: &QueueRow, max: u32) -> Vec<(Delivery, Vec<String>)> {
     let outcome = commit(store, 3, claim_group(queue, max)).await.unwrap();
-    let Outcomes::Claim(ClaimOutcome::Dealt { deliveries, bodies, .. }) = outcome else { panic!("{outcome:?}") };
+    let Outcomes::Claim(ClaimOutcome::Claimed { deliveries, bodies, .. }) = outcome else { panic!("{outcome:?}") };
     let named = |delivery: Delivery| {
         let ids = delivery.items.iter().map(|(seq, _)| bodies[seq].id.to_string()).collect();
         (delivery, ids)
@@ -147,18 +149,19 @@ async fn claim(store: &PostgresStore, queue: &QueueRow, max: u32) -> Vec<(Delive
     deliveries.into_iter().flatten().map(named).collect()
 }
 
-fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
+fn reference(queue: &QueueRow, delivery: &Delivery) -> DeliveryRef {
     let size = u32::try_from(delivery.items.len()).unwrap();
-    Handed { queue: queue.id, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
+    DeliveryRef { queue: queue.id, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
 }
 
-fn settle_group(queue: &QueueRow, handed: &[Handed], act: &Act) -> Group {
-    let settle = |handed: &Handed| Settle { handed: *handed, policy: queue.policy.clone(), act: act.clone() };
-    Group::Settle(SettleGroup { settlements: handed.iter().map(settle).collect() })
+fn settle_group(queue: &QueueRow, reference: &[DeliveryRef], act: &Act) -> Group {
+    let settle =
+        |reference: &DeliveryRef| Settle { reference: *reference, policy: queue.policy.clone(), act: act.clone() };
+    Group::Settle(SettleGroup { settlements: reference.iter().map(settle).collect() })
 }
 
-async fn settle(store: &PostgresStore, queue: &QueueRow, handed: &[Handed], act: Act) -> Vec<SettleOutcome> {
-    let outcome = commit(store, 4, settle_group(queue, handed, &act)).await.unwrap();
+async fn settle(store: &PostgresStore, queue: &QueueRow, reference: &[DeliveryRef], act: Act) -> Vec<SettleOutcome> {
+    let outcome = commit(store, 4, settle_group(queue, reference, &act)).await.unwrap();
     let Outcomes::Settle { answers, .. } = outcome else { panic!("{outcome:?}") };
     answers
 }
@@ -170,5 +173,5 @@ fn fail(error: &str) -> Act {
 }
 
 fn unwindowed(kind: Kind) -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(kind) }
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(kind) }
 }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::call::{self, Call};
-use super::failure::Failure;
+use super::failure::TripError;
 use super::floor::Scan;
 use super::life::Generation;
 use super::link::Link;
@@ -43,8 +43,8 @@ impl Moment {
     }
 
     /// Parses the answer and passes the time through the guarded clock.
-    pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, Failure> {
-        let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
+    pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, TripError> {
+        let row = rows.first().ok_or_else(|| TripError::Garbled("the clock did not answer".into()))?;
         let recorded = Time(get(row, 3)?);
         clock.resume(recorded);
         let now = clock.observe(Time(get(row, 0)?));
@@ -61,8 +61,8 @@ impl Moment {
     }
 
     /// Returns `QueueGone` unless all these queues exist. An item added to a deleted queue would never be handed out.
-    pub(super) fn knows(&self, queues: &[QueueId]) -> Result<(), Failure> {
-        if usize::try_from(self.queues) == Ok(queues.len()) { Ok(()) } else { Err(Failure::QueueGone) }
+    pub(super) fn knows(&self, queues: &[QueueId]) -> Result<(), TripError> {
+        if usize::try_from(self.queues) == Ok(queues.len()) { Ok(()) } else { Err(TripError::QueueGone) }
     }
 
     pub(super) fn numbers(&mut self) -> Numbers {
@@ -87,13 +87,13 @@ impl<'a> Tx<'a> {
     }
 
     /// Parses the clock's answer, and compares life and epoch. Call this before deciding and before caching anything.
-    pub(super) fn moment(&self, rows: &[Row]) -> Result<Moment, Failure> {
+    pub(super) fn moment(&self, rows: &[Row]) -> Result<Moment, TripError> {
         let moment = Moment::read(&self.shared.clock, rows)?;
         if !self.shared.lives.continues(self.generation, &moment.life) {
-            return Err(Failure::AnotherLife);
+            return Err(TripError::AnotherLife);
         }
         match self.as_of {
-            Some(epoch) if epoch != moment.epoch => Err(Failure::AccessChanged),
+            Some(epoch) if epoch != moment.epoch => Err(TripError::AccessChanged),
             _ => Ok(moment),
         }
     }
@@ -105,7 +105,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Sends the calls in one trip. The first trip also begins the transaction.
-    pub(super) async fn trip(&mut self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
+    pub(super) async fn trip(&mut self, calls: Vec<Call<'_>>) -> Result<Answers, TripError> {
         if self.open {
             return Ok(Answers(self.link.trip(&calls).await?.into_iter()));
         }

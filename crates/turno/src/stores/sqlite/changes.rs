@@ -8,7 +8,7 @@ use super::{audit, event, statements as sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
-use turno_core::queue::{CameBack, Changes, Taker};
+use turno_core::queue::{Changes, UncountedDelivery, WorkerName};
 
 /// Writes everything. Removes a row before the same row is inserted again.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -61,9 +61,9 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.group.0,
             last_number(item.last),
             item.revision,
-            item.handed,
+            item.reference,
             item.parked,
-            item.holder.as_ref().map(Taker::as_str),
+            item.holder.as_ref().map(WorkerName::as_str),
             size_number(item.size),
         ])
     })?;
@@ -80,9 +80,9 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.group.0,
             last_number(item.last),
             item.revision,
-            item.handed,
+            item.reference,
             item.parked,
-            item.holder.as_ref().map(Taker::as_str),
+            item.holder.as_ref().map(WorkerName::as_str),
             size_number(item.size),
         ])
     })?;
@@ -99,7 +99,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             done.attempt,
             done.fence.0,
             done.revision,
-            done.holder.as_ref().map(Taker::as_str),
+            done.holder.as_ref().map(WorkerName::as_str),
             done.handed_at.map(|at| at.0),
         ])
     })?;
@@ -112,7 +112,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             error.at.0,
             error.error,
             retry_at,
-            error.holder.as_ref().map(Taker::as_str),
+            error.holder.as_ref().map(WorkerName::as_str),
             error.handed_at.map(|at| at.0),
             error.expired,
         ])
@@ -123,14 +123,14 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             back.fence.0,
             last_number(back.how),
             back.at.0,
-            back.holder.as_ref().map(Taker::as_str),
+            back.holder.as_ref().map(WorkerName::as_str),
             back.handed_at.map(|at| at.0),
             back.error,
         ])
     })?;
     // Most items have nothing to trim, so the number of deleted rows does not indicate a bug.
     each(tx, sql::CAME_BACK_TRIM, &changes.came_back, |to, back| {
-        to.execute(params![back.seq.0, CameBack::KEPT as i64]).map(|_| 1)
+        to.execute(params![back.seq.0, UncountedDelivery::KEPT as i64]).map(|_| 1)
     })
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use turno_core::task::{Apply, LineError};
-use turno_core::text::kept;
+use turno_core::text::clip_text;
 
 /// The time limit of an effect: all other writes wait for it, and the shortest usual ttl of a lease is 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -180,7 +180,7 @@ impl Served {
             Ok(()) => Ok(()),
             Err(message) => {
                 write.tx.prepare_cached(sql::EFFECT_UNDO)?.execute([])?;
-                Err(LineError::Refused { message: kept(&message) })
+                Err(LineError::Refused { message: clip_text(&message) })
             }
         };
         write.tx.prepare_cached(sql::EFFECT_END)?.execute([])?;

@@ -9,12 +9,12 @@ use serde_json::Value;
 use std::collections::HashMap;
 use turno_core::audit::{Actor, Draft};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, FailedAttempt, Handed, Kind, Policy, SettleOutcome, Trace};
+use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
 /// Returns expired deliveries, oldest first, and the next expiry.
-pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
-    let mut found: Vec<Handed> = Vec::new();
+pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<DeliveryRef>, Option<Time>), StoreError> {
+    let mut found: Vec<DeliveryRef> = Vec::new();
     let mut indexes: HashMap<Fence, usize> = HashMap::new();
     let mut latest = None;
     let mut read = db.prepare_cached(sql::HOT_EXPIRED)?;
@@ -34,7 +34,7 @@ pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Han
             indexes.insert(fence, found.len());
             let lane = row.get::<_, Option<i64>>(2)?.map(Lane);
             let (queue, seq) = (QueueId(row.get(0)?), Seq(row.get(1)?));
-            found.push(Handed { queue, seq, lane, size: 1, fence });
+            found.push(DeliveryRef { queue, seq, lane, size: 1, fence });
         }
     }
     let mut read = db.prepare_cached(sql::HOT_NEXT_EXPIRY)?;
@@ -49,16 +49,19 @@ pub(super) fn next_look(db: &Connection, queue: QueueId, after: Time) -> Result<
 }
 
 /// Returns how deliveries ended by a settlement of their own fence.
-pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+pub(super) fn settled(
+    db: &mut Connection,
+    reference: &[DeliveryRef],
+) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
     let tx = db.transaction()?;
-    let answers = handed.iter().map(|handed| settled_one(&tx, handed)).collect::<Result<_, _>>()?;
+    let answers = reference.iter().map(|reference| settled_one(&tx, reference)).collect::<Result<_, _>>()?;
     tx.commit()?;
     Ok(answers)
 }
 
 /// Reads the outcome from the delivery's first item.
-fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
-    let (seq, fence) = (handed.seq.0, handed.fence.0);
+fn settled_one(db: &Connection, reference: &DeliveryRef) -> Result<Option<SettleOutcome>, StoreError> {
+    let (seq, fence) = (reference.seq.0, reference.fence.0);
     let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
     let failed = read.query_row((seq, fence), |row| {
         let (error, retry_at) = (row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?.map(Time));
@@ -67,10 +70,10 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
     let failed = failed.optional()?;
     let mut read = db.prepare_cached(sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
-    let done = done.filter(|done| done.queue == handed.queue);
+    let done = done.filter(|done| done.queue == reference.queue);
     let mut read = db.prepare_cached(sql::CAME_BACK_OF_FENCE)?;
     let back = read.query_row((seq, fence), |row| last(row, 0)).optional()?;
-    Ok(Trace { failed, back, ..Trace::of(handed.fence, done.as_ref(), &[], &[]) }.settled())
+    Ok(Trace { failed, back, ..Trace::find(reference.fence, done.as_ref(), &[], &[]) }.settled())
 }
 
 /// Creates or changes a queue. An unchanged queue keeps its version and leaves no audit entry.

@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{
-    ClearRead, Delivery, Digest, EnqueueRead, FrontItem, Handed, Item, Kind, Known, Loaded, ManageRead, Managed,
-    Member, Wants,
+    ClaimRead, ClearRead, Delivery, DeliveryRef, Digest, EnqueueRead, FrontItem, Item, Kind, Known, Loaded, ManageRead,
+    Managed, Member,
 };
 use turno_core::time::{Span, Time};
 
@@ -59,7 +59,7 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
         let deliveries = vec![group.resume(before, now)];
         if !deliveries[0].is_empty() {
             let bodies = bodies(tx, &deliveries)?;
-            return Ok(Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more: false }));
+            return Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more: false }));
         }
     }
     let mut read = tx.prepare_cached(sql::QUEUE_READ)?;
@@ -93,10 +93,10 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
         }
     }
     let numbers = numbers(tx, heads.len())?;
-    let (written, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
+    let (written, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
     changes::write(tx, &written)?;
     let bodies = bodies(tx, &deliveries)?;
-    Ok(Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more }))
+    Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more }))
 }
 
 /// Returns the item, if it is the head of its lane and due.
@@ -120,7 +120,7 @@ fn bodies(tx: &Connection, deliveries: &[Vec<Delivery>]) -> Result<Bodies, Store
 pub(super) fn settle(tx: &Connection, now: Time, group: &SettleGroup) -> Result<Outcomes, StoreError> {
     let mut loaded = Vec::with_capacity(group.settlements.len());
     for (index, settle) in group.settlements.iter().enumerate() {
-        loaded.push(load(tx, &settle.handed, group.names_items(index))?);
+        loaded.push(load(tx, &settle.reference, group.names_items(index))?);
     }
     let (written, answers) = group.decide(SettleRead { now, loaded });
     changes::write(tx, &written)?;
@@ -128,16 +128,16 @@ pub(super) fn settle(tx: &Connection, now: Time, group: &SettleGroup) -> Result<
 }
 
 /// Reads a delivery, if it is still handed out under its fence.
-fn load(tx: &Connection, handed: &Handed, named: bool) -> Result<Loaded, StoreError> {
-    let lane = handed.lane.map(|lane| lane.0);
-    let (queue, seq, fence) = (handed.queue.0, handed.seq.0, handed.fence.0);
+fn load(tx: &Connection, reference: &DeliveryRef, named: bool) -> Result<Loaded, StoreError> {
+    let lane = reference.lane.map(|lane| lane.0);
+    let (queue, seq, fence) = (reference.queue.0, reference.seq.0, reference.fence.0);
     let mut members = items(tx, sql::HOT_FIRST, (seq, queue, lane, fence))?;
     let (Some(first), Some(lane)) = (members.first(), lane) else {
         return Ok(Loaded { members: with_ids(tx, members, named)?, next: None });
     };
     let (first, size) = (first.seq, first.size);
     // If the size differs from the stored one, the other items are not read: the decision refuses by the first item.
-    if handed.size > 1 && handed.size == size {
+    if reference.size > 1 && reference.size == size {
         members = items(tx, sql::HOT_MEMBERS, (queue, lane, first.0, fence, size))?;
     }
     let next = items(tx, sql::HOT_NEXT, (queue, lane, fence))?.pop();
@@ -168,7 +168,7 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
         let lane = match (&read.item, group.policy.kind) {
             (Some(item), _) => item.lane,
             (None, Kind::Inbox) => None,
-            (None, Kind::Lane | Kind::Sync) => home.key.as_ref().map(Lane::of),
+            (None, Kind::Lane | Kind::Sync) => home.key.as_ref().map(Lane::from_key),
         };
         if let Some(lane) = lane {
             let range = (group.queue.0, lane.0, i64::MIN, group.front_size());

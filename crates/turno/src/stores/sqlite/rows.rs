@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::str::FromStr;
 use std::sync::Arc;
 use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Last, Taker};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, UncountedDelivery, WorkerName};
 use turno_core::time::Time;
 
 use crate::store::QueueRow;
@@ -81,9 +81,9 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         group: Fence(row.get(10)?),
         last: last(row, 11)?,
         revision: row.get(12)?,
-        handed: row.get(13)?,
+        reference: row.get(13)?,
         parked: row.get(14)?,
-        holder: row.get::<_, Option<Arc<str>>>(15)?.map(Taker::from),
+        holder: row.get::<_, Option<Arc<str>>>(15)?.map(WorkerName::from),
         size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
     })
 }
@@ -109,7 +109,7 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
         attempt: row.get(4)?,
         fence: Fence(row.get(5)?),
         revision: row.get(6)?,
-        holder: row.get::<_, Option<Arc<str>>>(7)?.map(Taker::from),
+        holder: row.get::<_, Option<Arc<str>>>(7)?.map(WorkerName::from),
         handed_at: row.get::<_, Option<i64>>(8)?.map(Time),
     })
 }
@@ -122,20 +122,20 @@ pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
         fence: Fence(row.get(2)?),
         at: Time(row.get(3)?),
         retry_at: row.get::<_, Option<i64>>(5)?.map(Time),
-        holder: row.get::<_, Option<Arc<str>>>(6)?.map(Taker::from),
+        holder: row.get::<_, Option<Arc<str>>>(6)?.map(WorkerName::from),
         handed_at: row.get::<_, Option<i64>>(7)?.map(Time),
         expired: AttemptError::expired_from(row.get(8)?, &error),
         error,
     })
 }
 
-pub(super) fn came_back(row: &Row<'_>) -> Result<CameBack, Error> {
-    Ok(CameBack {
+pub(super) fn came_back(row: &Row<'_>) -> Result<UncountedDelivery, Error> {
+    Ok(UncountedDelivery {
         seq: Seq(row.get(0)?),
         fence: Fence(row.get(1)?),
         how: last(row, 2)?,
         at: Time(row.get(3)?),
-        holder: row.get::<_, Option<Arc<str>>>(4)?.map(Taker::from),
+        holder: row.get::<_, Option<Arc<str>>>(4)?.map(WorkerName::from),
         handed_at: row.get::<_, Option<i64>>(5)?.map(Time),
         error: row.get(6)?,
     })

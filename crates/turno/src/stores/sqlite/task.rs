@@ -170,7 +170,7 @@ pub(super) fn page(
     let tasks = read(&tx)?;
     let leases = lease::states(&tx, tasks.iter().map(|task| task.id.resource()).collect())?;
     tx.commit()?;
-    Ok(TaskPage::of(now(clock), limit, tasks, leases))
+    Ok(TaskPage::new(now(clock), limit, tasks, leases))
 }
 
 /// Returns tasks, newest first, and one more than the limit if there is one.

@@ -7,18 +7,18 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use turno::core::id::Fence;
-use turno::core::queue::{Act, Handed, SettleOutcome};
+use turno::core::queue::{Act, DeliveryRef, SettleOutcome};
 use turno::core::time::Span;
 use turno::{Error, QueueHandle, Settlement};
 
-use super::super::super::place::{self, GlobalArgs, refused};
+use super::super::super::global::{self, GlobalArgs, refused};
 use super::super::path;
 use crate::client::{Client, Refusal};
 use crate::config::Overrides;
 use crate::database;
 use crate::failure::Failure;
 use crate::http::DeliveryView;
-use crate::uptime::Uptime;
+use crate::stopwatch::Stopwatch;
 
 /// The queue, at a server or in the database.
 pub(super) enum Backend {
@@ -42,7 +42,7 @@ pub(super) struct Delivery {
     pub(super) items: Vec<ItemRevision>,
     /// When the delivery was handed out, by the server's clock. `since` is the same moment by a local stopwatch.
     handed_at: i64,
-    since: Uptime,
+    since: Stopwatch,
     expires_at: i64,
     /// The interval between two renewals.
     every: Duration,
@@ -67,7 +67,7 @@ impl Delivery {
         let Named { delivery, key, fence, attempt, expires_at, revision, items } = serde_json::from_str(&json).ok()?;
         let items = items.into_iter().map(|item| (item.id, revision)).collect();
         let expires_at = expires_at.parse::<Timestamp>().ok()?.as_millisecond();
-        let (handed_at, since) = (expires_at - expires_in, Uptime::start());
+        let (handed_at, since) = (expires_at - expires_in, Stopwatch::start());
         let every = Duration::from_millis(u64::try_from(expires_in / 3).unwrap_or(0).max(10));
         Some(Delivery { json, delivery, key, fence, attempt, items, handed_at, since, expires_at, every })
     }
@@ -99,7 +99,7 @@ impl Delivery {
 
 /// The outcome of a renewal.
 pub(super) enum Beat {
-    Kept,
+    KeyState,
     /// The claim lives on, and max_hold_ms keeps heartbeats from extending it.
     Limited,
     Lost,
@@ -157,7 +157,7 @@ impl Backend {
             return Err(Failure::failed(cause, "leave out --database, and name the server with --server"));
         }
         // Background work is on, because a worker runs long: it also takes back expired deliveries.
-        let turno = database::open_with(&settings.database, place::options(&settings)).await?.turno;
+        let turno = database::open_with(&settings.database, global::options(&settings)).await?.turno;
         let handle = turno.queue(queue).await.map_err(refused)?;
         Ok(Backend::Database { queue: handle, name: queue.to_owned() })
     }
@@ -224,7 +224,7 @@ impl Backend {
             Backend::Database { queue, .. } => match settle_one(queue, taken, Act::Beat).await {
                 Ok(SettleOutcome::Renewed { expires_at, limited_by }) => {
                     taken.expires_at = expires_at.0;
-                    if limited_by.is_some() { Beat::Limited } else { Beat::Kept }
+                    if limited_by.is_some() { Beat::Limited } else { Beat::KeyState }
                 }
                 Ok(_) => Beat::Lost,
                 Err(_) => Beat::Unknown,
@@ -275,7 +275,7 @@ impl Delivery {
         match expires_at {
             Some(at) if result["outcome"] == "renewed" => {
                 self.expires_at = at.as_millisecond();
-                if result["limited_by"].is_string() { Beat::Limited } else { Beat::Kept }
+                if result["limited_by"].is_string() { Beat::Limited } else { Beat::KeyState }
             }
             _ => Beat::Lost,
         }
@@ -283,9 +283,9 @@ impl Delivery {
 }
 
 async fn settle_one(queue: &QueueHandle, taken: &Delivery, act: Act) -> Result<SettleOutcome, Error> {
-    let handed = Handed::parse(&taken.delivery, Fence(taken.fence));
-    let handed = handed.map_err(|bad| Error::Invalid(bad.to_string()))?;
-    let settled = queue.settle(vec![Settlement { handed, act }]).await?;
+    let reference = DeliveryRef::parse(&taken.delivery, Fence(taken.fence));
+    let reference = reference.map_err(|bad| Error::Invalid(bad.to_string()))?;
+    let settled = queue.settle(vec![Settlement { reference, act }]).await?;
     Ok(settled.into_iter().next().map_or(SettleOutcome::Stale, |settled| settled.outcome))
 }
 

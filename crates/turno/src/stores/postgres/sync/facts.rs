@@ -1,7 +1,7 @@
 //! What the catalogue says about a table, and the kind of its key.
 
 use super::super::call::{self, Call};
-use super::super::failure::Failure;
+use super::super::failure::TripError;
 use super::super::link::Link;
 use super::super::row::{garbled, get};
 use turno_core::sync::{Source, SourceRefused};
@@ -81,7 +81,7 @@ impl KeyKind {
 
 impl Facts {
     /// Reads the catalogue, in a transaction whose search path is `pg_catalog`.
-    pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Result<Facts, SourceRefused>, Failure> {
+    pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Result<Facts, SourceRefused>, TripError> {
         let call = Call::new(&call::SYNC_TABLE)
             .text(source.table.schema())
             .text(&source.table.name)
@@ -89,7 +89,7 @@ impl Facts {
             .texts(source.columns().into_iter());
         let rows = link.trip(&[call]).await?.pop().unwrap_or_default();
         let row = rows.first().ok_or_else(|| garbled("no look at the table"))?;
-        let table = source.table.shown();
+        let table = source.table.display();
         let kind: Option<String> = get(row, 1)?;
         let refused = match kind.as_deref() {
             None => Some(SourceRefused::NoTable(table.clone())),

@@ -4,7 +4,7 @@
 //! Only the text that the trigger would write finds the row. With any other the row would seem to be gone.
 
 use super::super::PostgresStore;
-use super::super::failure::Failure;
+use super::super::failure::TripError;
 use super::super::row::get;
 use super::facts::{Facts, KeyKind};
 use tokio_postgres::types::Type;
@@ -16,7 +16,7 @@ impl PostgresStore {
         &self,
         source: &Source,
         given: &[String],
-    ) -> Result<Result<Vec<String>, SourceRefused>, Failure> {
+    ) -> Result<Result<Vec<String>, SourceRefused>, TripError> {
         let facts = match self.source_facts(source).await? {
             Ok(facts) => facts,
             Err(refused) => return Ok(Err(refused)),
@@ -28,7 +28,7 @@ impl PostgresStore {
         let refused = |cause: String| SourceRefused::NotAKey { column: source.key.clone(), cause };
         let rows = match self.source_query(&text, &[(&given, Type::TEXT_ARRAY)]).await {
             // No value of the type (22), or of its domain (23).
-            Err(Failure::Refused { code: Some(code), message }) if ["22", "23"].contains(&&code.code()[..2]) => {
+            Err(TripError::Refused { code: Some(code), message }) if ["22", "23"].contains(&&code.code()[..2]) => {
                 return Ok(Err(refused(message)));
             }
             rows => rows?,

@@ -1,7 +1,7 @@
 //! The objects of a source in the database, found by their names, by their function and by the mark in their comments.
 
 use super::super::call::{self, Call};
-use super::super::failure::Failure;
+use super::super::failure::TripError;
 use super::super::link::Link;
 use super::super::row::get;
 use super::facts::Facts;
@@ -53,7 +53,7 @@ struct Class {
 }
 
 impl Found {
-    pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Found, Failure> {
+    pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Found, TripError> {
         let (function, truncate) = (source.function(), source.truncate_trigger());
         let (mark, index) = (mark_prefix(source), source.index());
         let view = source.view.as_ref();
@@ -154,7 +154,7 @@ impl Found {
         }
         if let (Some(piece), Some(view)) = (&rendered.view, &source.view) {
             let state = named(view.schema(), &view.name, &piece.mark);
-            parts.push(Part { what: "view", name: view.shown(), state });
+            parts.push(Part { what: "view", name: view.display(), state });
         }
         parts.extend(self.stale(source));
         parts
@@ -272,7 +272,7 @@ impl Class {
     }
 }
 
-fn function_from_row(row: &tokio_postgres::Row) -> Result<Function, Failure> {
+fn function_from_row(row: &tokio_postgres::Row) -> Result<Function, TripError> {
     Ok(Function {
         body: get(row, 0)?,
         definer: get(row, 1)?,
@@ -283,7 +283,7 @@ fn function_from_row(row: &tokio_postgres::Row) -> Result<Function, Failure> {
     })
 }
 
-fn trigger_from_row(row: &tokio_postgres::Row) -> Result<Trigger, Failure> {
+fn trigger_from_row(row: &tokio_postgres::Row) -> Result<Trigger, TripError> {
     Ok(Trigger {
         schema: get(row, 0)?,
         table: get(row, 1)?,
@@ -295,6 +295,6 @@ fn trigger_from_row(row: &tokio_postgres::Row) -> Result<Trigger, Failure> {
     })
 }
 
-fn class_from_row(row: &tokio_postgres::Row) -> Result<Class, Failure> {
+fn class_from_row(row: &tokio_postgres::Row) -> Result<Class, TripError> {
     Ok(Class { schema: get(row, 0)?, name: get(row, 1)?, kind: get(row, 2)?, mark: get(row, 3)?, sound: get(row, 4)? })
 }

@@ -2,7 +2,7 @@
 
 use super::super::PostgresStore;
 use super::super::call::{self, Call};
-use super::super::failure::Failure;
+use super::super::failure::TripError;
 use super::super::link::Link;
 use super::super::row::{garbled, get};
 use super::facts::Facts;
@@ -15,7 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use turno_core::id::{Key, Lane, QueueId};
-use turno_core::sync::{BadIdent, Kept, OnLeave, Say, Source, SourceRefused, quote_ident};
+use turno_core::sync::{BadIdent, KeyState, OnLeave, Outgoing, Source, SourceRefused, quote_ident};
 
 /// A text that the server reads as a value of the type it is compared with, so that an index on the key's column is
 /// used whatever its type.
@@ -175,7 +175,7 @@ impl PostgresStore {
         &self,
         source: &Source,
         key: &str,
-    ) -> Result<Result<Say, SourceRefused>, Failure> {
+    ) -> Result<Result<Outgoing, SourceRefused>, TripError> {
         let texts = match Texts::new(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
@@ -184,24 +184,24 @@ impl PostgresStore {
         let params: [Typed<'_>; 2] = [(&typed, Type::UNKNOWN), (&plain, Type::TEXT)];
         let read = self.source_query(&texts.current(), &params).await;
         let rows = match read {
-            Err(Failure::Refused { code: Some(code), message }) if code.code().starts_with("22") => {
+            Err(TripError::Refused { code: Some(code), message }) if code.code().starts_with("22") => {
                 // Either the key is no value of the column's type, so that no row has it. Or a condition failed, and
                 // then nothing is known about the key.
                 return match self.source_query(&texts.probe(), &params[..1]).await {
-                    Err(Failure::Refused { code: Some(code), .. }) if code.code().starts_with("22") => {
-                        Ok(Ok(Say::Deactivate))
+                    Err(TripError::Refused { code: Some(code), .. }) if code.code().starts_with("22") => {
+                        Ok(Ok(Outgoing::Deactivate))
                     }
                     Err(other) => Err(other),
-                    Ok(_) => Err(Failure::Refused { code: Some(code), message }),
+                    Ok(_) => Err(TripError::Refused { code: Some(code), message }),
                 };
             }
-            Err(Failure::Refused { code: Some(SqlState::UNDEFINED_TABLE), .. }) => {
-                return Ok(Err(SourceRefused::NoTable(source.table.shown())));
+            Err(TripError::Refused { code: Some(SqlState::UNDEFINED_TABLE), .. }) => {
+                return Ok(Err(SourceRefused::NoTable(source.table.display())));
             }
             read => read?,
         };
         let row = rows.first().ok_or_else(|| garbled("nothing said of a key"))?;
-        Ok(Ok(source.say(get(row, 0)?, get(row, 1)?)))
+        Ok(Ok(source.decide_outgoing(get(row, 0)?, get(row, 1)?)))
     }
 
     pub(super) async fn source_walk(
@@ -211,7 +211,7 @@ impl PostgresStore {
         walk: Walk,
         after: Option<&str>,
         limit: u32,
-    ) -> Result<Result<Vec<Kept>, SourceRefused>, Failure> {
+    ) -> Result<Result<Vec<KeyState>, SourceRefused>, TripError> {
         let texts = match Texts::new(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
@@ -237,9 +237,9 @@ impl PostgresStore {
             }
         };
         let (rows, unfinished) = self.source_read(&text, &params, Some(queue)).await?;
-        let mut page: Vec<Kept> = rows.iter().map(kept_from_row).collect::<Result<_, _>>()?;
+        let mut page: Vec<KeyState> = rows.iter().map(kept_from_row).collect::<Result<_, _>>()?;
         let unfinished: HashMap<&str, bool> =
-            unfinished.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<_, Failure>>()?;
+            unfinished.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<_, TripError>>()?;
         for kept in &mut page {
             match unfinished.get(&*kept.key) {
                 Some(true) => kept.exhausted = true,
@@ -258,21 +258,21 @@ impl PostgresStore {
         queue: QueueId,
         facts: &Facts,
         most: i64,
-    ) -> Result<(i64, i64), Failure> {
-        let texts = Texts::new(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
+    ) -> Result<(i64, i64), TripError> {
+        let texts = Texts::new(source).map_err(|bad| TripError::rejected(bad.to_string()))?;
         let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&most, Type::INT8)];
         let rows = self.source_query(&texts.unmatched(facts), &params).await?;
         rows.first().map_or(Ok((0, 0)), |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
-    pub(super) async fn source_size(&self, source: &Source) -> Result<Result<i64, SourceRefused>, Failure> {
+    pub(super) async fn source_size(&self, source: &Source) -> Result<Result<i64, SourceRefused>, TripError> {
         let texts = match Texts::new(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
         };
         let rows = match self.source_query(&texts.size(), &[(&SourceLook::MOST, Type::INT8)]).await {
-            Err(Failure::Refused { code: Some(SqlState::UNDEFINED_TABLE), .. }) => {
-                return Ok(Err(SourceRefused::NoTable(source.table.shown())));
+            Err(TripError::Refused { code: Some(SqlState::UNDEFINED_TABLE), .. }) => {
+                return Ok(Err(SourceRefused::NoTable(source.table.display())));
             }
             read => read?,
         };
@@ -280,15 +280,15 @@ impl PostgresStore {
     }
 
     /// Returns keys with several current rows, worst first, and how many such keys exist.
-    pub(super) async fn source_duplicates(&self, source: &Source) -> Result<(Vec<(String, i64)>, i64), Failure> {
-        let texts = Texts::new(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
+    pub(super) async fn source_duplicates(&self, source: &Source) -> Result<(Vec<(String, i64)>, i64), TripError> {
+        let texts = Texts::new(source).map_err(|bad| TripError::rejected(bad.to_string()))?;
         let rows = self.source_query(&texts.duplicates(), &[]).await?;
-        let found = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<Vec<_>, Failure>>()?;
+        let found = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<Vec<_>, TripError>>()?;
         let count = rows.first().map_or(Ok(0), |row| get(row, 2))?;
         Ok((found, count))
     }
 
-    pub(super) async fn source_facts(&self, source: &Source) -> Result<Result<Facts, SourceRefused>, Failure> {
+    pub(super) async fn source_facts(&self, source: &Source) -> Result<Result<Facts, SourceRefused>, TripError> {
         let mut link = self.source_slot().take(&self.address).await?;
         link.trip(&[Call::new(&call::SYNC_BEGIN)]).await?;
         let facts = Facts::read(&mut link, source).await;
@@ -299,7 +299,7 @@ impl PostgresStore {
 
     /// Runs one statement on an application's table in its own transaction. Repeats it once if the connection was
     /// stale.
-    pub(super) async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
+    pub(super) async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, TripError> {
         Ok(self.source_read(text, params, None).await?.0)
     }
 
@@ -310,7 +310,7 @@ impl PostgresStore {
         text: &str,
         params: &[Typed<'_>],
         queue: Option<QueueId>,
-    ) -> Result<(Vec<Row>, Vec<Row>), Failure> {
+    ) -> Result<(Vec<Row>, Vec<Row>), TripError> {
         let mut again = true;
         loop {
             let mut link = self.source_slot().take(&self.address).await?;
@@ -341,7 +341,7 @@ async fn query(
     text: &str,
     params: &[Typed<'_>],
     queue: Option<QueueId>,
-) -> Result<(Vec<Row>, Vec<Row>), Failure> {
+) -> Result<(Vec<Row>, Vec<Row>), TripError> {
     link.script(call::SYNC_BEGIN.text).await?;
     if queue.is_some() {
         link.script(ONE_INSTANT).await?;
@@ -351,7 +351,7 @@ async fn query(
         Some(queue) => {
             let keys: Vec<&str> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
             // A text that is no valid key is in no lane.
-            let lanes: Vec<i64> = keys.iter().filter_map(|key| Some(Lane::of(&Key::new(*key).ok()?).0)).collect();
+            let lanes: Vec<i64> = keys.iter().filter_map(|key| Some(Lane::from_key(&Key::new(*key).ok()?).0)).collect();
             let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&lanes, Type::INT8_ARRAY)];
             link.client.query_typed(call::SYNC_UNFINISHED.text, &params).await?
         }
@@ -361,11 +361,11 @@ async fn query(
     Ok((rows, unfinished))
 }
 
-fn kept_from_row(row: &Row) -> Result<Kept, Failure> {
+fn kept_from_row(row: &Row) -> Result<KeyState, TripError> {
     let digest: Option<Vec<u8>> = get(row, 4)?;
     let digest = digest.map(|bytes| bytes.try_into().map_err(|_| garbled("a digest of another size"))).transpose()?;
     let delivered: bool = get(row, 3)?;
-    Ok(Kept {
+    Ok(KeyState {
         key: get(row, 0)?,
         data: get(row, 1)?,
         left: get(row, 2)?,

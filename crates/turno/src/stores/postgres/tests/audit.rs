@@ -117,13 +117,13 @@ async fn a_purge_counts_and_audits_and_keeps_young_and_unfinished_items() {
         enqueue(&store, &queue, vec![new_item(id, None, "{}")]).await;
     }
     let deliveries = claim(&store, &queue, 3).await;
-    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| reference(&queue, delivery)).collect();
     settle(&store, &queue, &all[..1], fail("no")).await;
     settle(&store, &queue, &all[1..], ACK).await;
     let returned = claim(&store, &queue, 1).await;
-    settle(&store, &queue, &[handed(&queue, &returned[0].0)], Act::Return { error: None }).await;
+    settle(&store, &queue, &[reference(&queue, &returned[0].0)], Act::Return { error: None }).await;
     let retried = claim(&store, &queue, 1).await;
-    settle(&store, &queue, &[handed(&queue, &retried[0].0)], ACK).await;
+    settle(&store, &queue, &[reference(&queue, &retried[0].0)], ACK).await;
     let by = Actor::user(UserId::new("ana").unwrap());
     let purge = |before| crate::store::Purge::Items { queue: queue.id, before, by: by.clone() };
     let entries = store.audit_head().await.unwrap().n;
@@ -149,7 +149,7 @@ async fn an_item_that_is_being_requeued_is_not_purged() {
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     enqueue(&store, &queue, vec![new_item("a", None, "{}"), new_item("b", None, "{}")]).await;
     let deliveries = claim(&store, &queue, 2).await;
-    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| reference(&queue, delivery)).collect();
     settle(&store, &queue, &all, ACK).await;
     let client = outside(&url).await;
     client.batch_execute("begin").await.unwrap();

@@ -2,7 +2,7 @@
 
 use super::line::{APPLIED, apply, failed, new_line, on_task, shared, taken};
 use super::*;
-use crate::store::{Dialect, Effect, EffectError, Effected, LineStep, LineToApply, Tx, Value};
+use crate::store::{Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, Tx, Value};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 use turno_core::lease::Refused as LeaseRefused;
@@ -19,7 +19,7 @@ struct Open {
 }
 
 impl Effect for Open {
-    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
         Box::pin(async move {
             let number = Value::Int(line.line.number.into());
             tx.execute(NOTE, &[number, Value::Text("open".into())]).await?;
@@ -39,7 +39,7 @@ fn open() -> (Arc<Notify>, Arc<Semaphore>, Option<Arc<dyn Effect>>) {
 struct Script(Vec<&'static str>, Result<(), EffectError>);
 
 impl Effect for Script {
-    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
         Box::pin(async move {
             let number = Value::Int(line.line.number.into());
             tx.execute(NOTE, &[number, Value::Text("script".into())]).await?;
@@ -128,7 +128,7 @@ async fn an_effect_that_ends_its_transaction_is_rejected_and_undone() {
     };
     struct Commits;
     impl Effect for Commits {
-        fn apply<'a>(&'a self, _: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+        fn apply<'a>(&'a self, _: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
             Box::pin(async move {
                 tx.execute("insert into app (line) values (1)", &[]).await?;
                 tx.execute("/* now */ commit", &[]).await?;
@@ -184,7 +184,7 @@ async fn an_effect_over_its_time_limit_is_undone_and_reported() {
 struct Values;
 
 impl Effect for Values {
-    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
         Box::pin(async move {
             assert_eq!(tx.dialect(), Dialect::Postgres);
             let text = |text: &str| Value::Text(text.into());

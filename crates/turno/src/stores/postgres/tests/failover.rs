@@ -4,7 +4,7 @@
 mod load;
 
 use super::*;
-use crate::{Draft, Error, Got, Live, Options, QueueHandle, Turno};
+use crate::{Delivery, Draft, Error, Live, Options, QueueHandle, Turno};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use turno_core::event::Topics;
@@ -74,7 +74,13 @@ impl Site {
 
 /// A lost answer blocks a lane for `lock_timeout`.
 fn lane() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, max_attempts: 50, lock_timeout: Span(2_000), ..Policy::of(Kind::Lane) }
+    Policy {
+        window: Span::ZERO,
+        batch_max: 1,
+        max_attempts: 50,
+        lock_timeout: Span(2_000),
+        ..Policy::for_kind(Kind::Lane)
+    }
 }
 
 /// Repeats a call until the new server answers.
@@ -111,12 +117,12 @@ async fn drain(queues: &[QueueHandle]) -> Result<Vec<(String, Fence)>, String> {
     let mut seen = Vec::new();
     for turn in 0.. {
         let queue = &queues[turn % queues.len()];
-        let deliveries: Vec<Got> = insist(async || queue.claim("w1", 10, Span::ZERO).await).await;
+        let deliveries: Vec<Delivery> = insist(async || queue.claim("w1", 10, Span::ZERO).await).await;
         match &deliveries[..] {
             [] => break,
             [delivery] if !delivery.items.is_empty() => {
-                seen.push((delivery.items[0].id.to_string(), delivery.handed.fence));
-                let settled = insist(async || queue.ack([delivery.handed]).await).await;
+                seen.push((delivery.items[0].id.to_string(), delivery.reference.fence));
+                let settled = insist(async || queue.ack([delivery.reference]).await).await;
                 if settled[0].outcome != SettleOutcome::Acked {
                     return Err(format!("the ack of {} was {:?}", delivery.items[0].id, settled[0].outcome));
                 }
@@ -232,7 +238,7 @@ async fn a_synchronous_failover_loses_no_answered_commit() {
 async fn an_enqueue_into_a_queue_lost_in_a_failover_is_refused() {
     let (store, url) = fresh_store().await;
     let turno = Turno::on(Arc::new(store), Options::default());
-    let queue = turno.put_queue("inbox", Policy::of(Kind::Inbox)).await.unwrap();
+    let queue = turno.put_queue("inbox", Policy::for_kind(Kind::Inbox)).await.unwrap();
     let client = outside(&url).await;
     client.batch_execute("delete from turno.queue").await.unwrap();
     let refused = queue.enqueue(vec![Draft::json("hola").unwrap()]).await;

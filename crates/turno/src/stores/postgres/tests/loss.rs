@@ -105,7 +105,7 @@ async fn a_pooler_without_prepared_statements_switches_calls_to_text() {
     enqueue(&store, &queue, vec![new_item("b", None, "{}")]).await;
     assert!(store.address.unprepared.load(Ordering::Relaxed));
     let deliveries = claim(&store, &queue, 5).await;
-    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| reference(&queue, delivery)).collect();
     assert_eq!(settle(&store, &queue, &all, ACK).await, [SettleOutcome::Acked, SettleOutcome::Acked]);
     assert!(decide(&store, lease("a", "ana", CLAIM)).await.unwrap().1);
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.done").await, 2);

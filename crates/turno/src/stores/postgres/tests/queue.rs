@@ -24,8 +24,8 @@ async fn an_inbox_hands_out_in_order_and_each_item_once() {
     let second = claim(&store, &queue, 2).await;
     assert_eq!((first[0].1[0].as_str(), first[1].1[0].as_str(), second[0].1[0].as_str()), ("a", "b", "c"));
     assert_eq!(claim(&store, &queue, 2).await, []);
-    let all: Vec<_> = first.iter().chain(&second).map(|(delivery, _)| handed(&queue, delivery)).collect();
-    let stale = Handed { fence: Fence(all[0].fence.0 + 1_000), ..all[0] };
+    let all: Vec<_> = first.iter().chain(&second).map(|(delivery, _)| reference(&queue, delivery)).collect();
+    let stale = DeliveryRef { fence: Fence(all[0].fence.0 + 1_000), ..all[0] };
     let answers = settle(&store, &queue, &[stale, all[0], all[1]], ACK).await;
     assert_eq!(answers, [SettleOutcome::Stale, SettleOutcome::Acked, SettleOutcome::Acked]);
     assert_eq!(settle(&store, &queue, &all[..1], ACK).await, [SettleOutcome::Stale]);
@@ -48,7 +48,7 @@ async fn a_lane_hands_out_one_at_a_time_and_in_order() {
             break;
         }
         seen.push(deliveries.iter().map(|(_, ids)| ids[0].clone()).collect::<Vec<_>>());
-        let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+        let all: Vec<_> = deliveries.iter().map(|(delivery, _)| reference(&queue, delivery)).collect();
         settle(&store, &queue, &all, ACK).await;
     }
     assert_eq!(seen, [vec!["a1", "b1"], vec!["a2", "b2"], vec!["a3"]]);
@@ -67,7 +67,7 @@ async fn a_refused_management_command_hides_no_head_from_the_next_claim() {
         assert_eq!(refused, Err(turno_core::queue::ManageRefused::Waiting));
         let deliveries = claim(&store, &queue, 1).await;
         assert_eq!(deliveries.len(), 1, "in round {round}");
-        settle(&store, &queue, &[handed(&queue, &deliveries[0].0)], Act::Return { error: None }).await;
+        settle(&store, &queue, &[reference(&queue, &deliveries[0].0)], Act::Return { error: None }).await;
     }
 }
 
@@ -79,7 +79,7 @@ async fn an_enqueue_locks_every_lane_of_its_group() {
     let client = outside(&url).await;
     let keys = ["a", "b", "c", "d"];
     for held in keys {
-        let of = (queue.id, turno_core::id::Lane::of(&Key::new(held).unwrap()));
+        let of = (queue.id, turno_core::id::Lane::from_key(&Key::new(held).unwrap()));
         client.batch_execute("begin").await.unwrap();
         client.execute(super::super::call::LANE_LOCK.text, &[&vec![super::super::lane::slot(of)]]).await.unwrap();
         let items = keys.map(|key| new_item(&format!("{held}{key}"), Some(key), "{}")).to_vec();
@@ -100,13 +100,13 @@ async fn an_item_requeued_by_another_process_is_not_overtaken() {
     let ids = ["a1", "a2", "a3", "a4"];
     enqueue(&one, &queue, ids.map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
     let (first, _) = claim(&one, &queue, 1).await.remove(0);
-    assert_eq!(settle(&one, &queue, &[handed(&queue, &first)], fail("no")).await, [SettleOutcome::Exhausted]);
+    assert_eq!(settle(&one, &queue, &[reference(&queue, &first)], fail("no")).await, [SettleOutcome::Exhausted]);
     let (second, _) = claim(&one, &queue, 1).await.remove(0);
-    settle(&one, &queue, &[handed(&queue, &second)], ACK).await;
+    settle(&one, &queue, &[reference(&queue, &second)], ACK).await;
     let (third, ids) = claim(&one, &queue, 1).await.remove(0);
     assert_eq!(ids, ["a3"]);
     assert_eq!(manage(&two, &queue, "a1", Manage::Retry).await, Ok(ManageAnswer::Retried));
-    settle(&one, &queue, &[handed(&queue, &third)], ACK).await;
+    settle(&one, &queue, &[reference(&queue, &third)], ACK).await;
     let (_, ids) = claim(&one, &queue, 1).await.remove(0);
     assert_eq!(ids, ["a1"], "a1 was re-queued while a3 was in process, and comes before a4");
     assert_eq!(claim(&one, &queue, 1).await, [], "a4 waits for a1");
@@ -115,13 +115,13 @@ async fn an_item_requeued_by_another_process_is_not_overtaken() {
 #[tokio::test]
 async fn a_group_is_settled_by_item_id() {
     let (store, _) = fresh_store().await;
-    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let queue = queue(&store, policy).await;
     let ids = ["a1", "a2", "a3", "a4"];
     enqueue(&store, &queue, ids.map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
     let (delivery, ids) = claim(&store, &queue, 5).await.remove(0);
     assert_eq!(ids, ["a1", "a2", "a3"]);
-    let one = handed(&queue, &delivery);
+    let one = reference(&queue, &delivery);
     let item = Some(ItemId::new("a2").unwrap());
     let act = Act::Fail { error: "a2 is bad".into(), item, retry_in: Some(Span::ZERO), give_up: false };
     assert!(matches!(settle(&store, &queue, &[one], act).await[..], [SettleOutcome::Retrying { .. }]));
@@ -137,15 +137,15 @@ async fn a_group_is_settled_by_item_id() {
 #[tokio::test]
 async fn a_sync_change_replaces_the_waiting_one_and_is_handed_out_with_its_own_data() {
     let (store, _) = fresh_store().await;
-    let queue = queue(&store, Policy::of(Kind::Sync)).await;
+    let queue = queue(&store, Policy::for_kind(Kind::Sync)).await;
     enqueue(&store, &queue, vec![new_item("v1", Some("k"), "1")]).await;
     let coalesced = enqueue(&store, &queue, vec![new_item("v2", Some("k"), "2")]).await;
     assert_eq!(coalesced, [Accepted::Coalesced { id: ItemId::new("v1").unwrap() }]);
     let (delivery, _) = claim(&store, &queue, 1).await.remove(0);
     let record = store.item(queue.id, ItemId::new("v1").unwrap()).await.unwrap().unwrap();
-    assert_eq!((&*record.body.payload, record.item.unwrap().handed), ("2", delivery.revision));
+    assert_eq!((&*record.body.payload, record.item.unwrap().reference), ("2", delivery.revision));
     enqueue(&store, &queue, vec![new_item("v3", Some("k"), "3")]).await;
-    assert_eq!(settle(&store, &queue, &[handed(&queue, &delivery)], ACK).await, [SettleOutcome::Superseded]);
+    assert_eq!(settle(&store, &queue, &[reference(&queue, &delivery)], ACK).await, [SettleOutcome::Superseded]);
     assert_eq!(claim(&store, &queue, 1).await.len(), 1);
 }
 
@@ -154,7 +154,7 @@ async fn an_expired_delivery_is_found_with_all_items_and_taken_back() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
     let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
-    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let queue = queue(&store, policy).await;
     enqueue(&store, &queue, ["a1", "a2", "a3"].map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
     let (delivery, _) = claim(&store, &queue, 5).await.remove(0);
@@ -165,7 +165,7 @@ async fn an_expired_delivery_is_found_with_all_items_and_taken_back() {
     let (expired, next) = store.expired(1).await.unwrap();
     assert_eq!(
         (&expired[..], next),
-        (&[handed(&queue, &delivery)][..], None),
+        (&[reference(&queue, &delivery)][..], None),
         "with its full size, whatever the limit"
     );
     assert_eq!(settle(&store, &queue, &expired, Act::Expire).await, [SettleOutcome::Expired]);
@@ -194,7 +194,7 @@ async fn a_queue_keeps_its_kind_while_it_has_items() {
     let first = queue(&store, unwindowed(Kind::Inbox)).await;
     assert_eq!(queue(&store, unwindowed(Kind::Inbox)).await.version, first.version, "unchanged");
     enqueue(&store, &first, vec![new_item("a", None, "{}")]).await;
-    let refused = store.put_queue(PutQueue::of(first.name.clone(), unwindowed(Kind::Lane)), Actor::system()).await;
+    let refused = store.put_queue(PutQueue::new(first.name.clone(), unwindowed(Kind::Lane)), Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("unfinished")), "{refused:?}");
     let second = queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
     assert_eq!(second.version, first.version + 1);
@@ -230,12 +230,13 @@ async fn held_lanes_are_released_in_the_transaction_that_changes_the_policy() {
     let hold = Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..unwindowed(Kind::Lane) };
     let held = queue(&store, hold.clone()).await;
     enqueue(&store, &held, ["a1", "a2", "b1", "b2"].map(|id| new_item(id, Some(&id[..1]), "{}")).to_vec()).await;
-    let handed: Vec<Handed> = claim(&store, &held, 5).await.iter().map(|(one, _)| handed(&held, one)).collect();
-    settle(&store, &held, &handed, fail("no")).await;
+    let reference: Vec<DeliveryRef> =
+        claim(&store, &held, 5).await.iter().map(|(one, _)| reference(&held, one)).collect();
+    settle(&store, &held, &reference, fail("no")).await;
     assert_eq!(claim(&store, &held, 5).await, [], "both lanes are held");
     let by = Actor::user(UserId::new("ana").unwrap());
     let goes_on = Policy { on_exhausted: OnExhausted::Continue, ..hold };
-    let queue = store.put_queue(PutQueue::of(held.name.clone(), goes_on), by).await.unwrap().unwrap();
+    let queue = store.put_queue(PutQueue::new(held.name.clone(), goes_on), by).await.unwrap().unwrap();
     let together = "select count(*) from turno.queue q join turno.hot h on h.queue = q.id and h.xmin = q.xmin
         where h.ready_at is not null";
     assert_eq!(number(&outside(&url).await, together).await, 2, "both changes are in one transaction");

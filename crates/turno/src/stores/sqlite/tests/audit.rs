@@ -17,8 +17,8 @@ fn ana() -> Actor {
 /// Writes six entries: a queue put, paused and resumed, two overrides in one group, and a cancelled item.
 async fn filled(folder: &Folder) -> SqliteStore {
     let (store, manual) = store(folder).await;
-    let jobs = queue(&store, "jobs", Policy::of(Kind::Inbox)).await;
-    queue(&store, "jobs", Policy::of(Kind::Inbox)).await;
+    let jobs = queue(&store, "jobs", Policy::for_kind(Kind::Inbox)).await;
+    queue(&store, "jobs", Policy::for_kind(Kind::Inbox)).await;
     manual.advance(Span(5));
     store.pause_queue(jobs.id, true, ana()).await.unwrap();
     store.pause_queue(jobs.id, false, ana()).await.unwrap();

@@ -13,7 +13,7 @@ use turno_core::queue::{Kind, Policy};
 async fn a_backup_taken_during_writes_opens_and_is_of_one_instant() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
-    let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;
+    let inbox = queue(&store, "inbox", Policy::for_kind(Kind::Inbox)).await;
     enqueue(&store, &inbox, (0..500).map(|n| item(&format!("before {n}"), None)).collect()).await;
     let to = folder.0.join("copy.db");
     let done = AtomicBool::new(false);

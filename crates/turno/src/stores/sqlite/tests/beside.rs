@@ -67,7 +67,7 @@ async fn a_second_writer_is_not_starved_by_a_busy_one() {
 async fn the_log_stays_bounded_under_continuous_writes() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
-    let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;
+    let inbox = queue(&store, "inbox", Policy::for_kind(Kind::Inbox)).await;
     let payload: Arc<str> = format!("\"{}\"", "x".repeat(1024 * 1024)).into();
     let mut longest = 0;
     for n in 0..96 {

@@ -7,11 +7,13 @@ use crate::store::{
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};
-use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Policy, Settle, SettleOutcome, Want};
+use turno_core::queue::{
+    Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, NewItem, Policy, Settle, SettleOutcome,
+};
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store.put_queue(PutQueue::of(QueueName::new(name).unwrap(), policy), Actor::system()).await.unwrap().unwrap()
+    store.put_queue(PutQueue::new(QueueName::new(name).unwrap(), policy), Actor::system()).await.unwrap().unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {
@@ -38,8 +40,8 @@ pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<Ne
     }
 }
 
-pub(super) fn want(max: u32) -> Want {
-    Want { taker: "worker-7".into(), max, request: None, probes: false }
+pub(super) fn want(max: u32) -> ClaimRequest {
+    ClaimRequest { taker: "worker-7".into(), max, request: None, probes: false }
 }
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {
@@ -52,13 +54,13 @@ pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -
 
 pub(super) async fn next(store: &SqliteStore, queue: &QueueRow, max: u32) -> Vec<Delivery> {
     match claim(store, queue, Claim::Next(vec![want(max)])).await {
-        ClaimOutcome::Dealt { mut deliveries, .. } => deliveries.remove(0),
+        ClaimOutcome::Claimed { mut deliveries, .. } => deliveries.remove(0),
         other => panic!("{other:?}"),
     }
 }
 
-pub(super) fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
-    Handed {
+pub(super) fn reference(queue: &QueueRow, delivery: &Delivery) -> DeliveryRef {
+    DeliveryRef {
         queue: queue.id,
         seq: delivery.seq,
         lane: delivery.lane,
@@ -67,8 +69,8 @@ pub(super) fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
     }
 }
 
-pub(super) async fn settle(store: &SqliteStore, queue: &QueueRow, handed: Handed, act: Act) -> SettleOutcome {
-    let settle = Settle { handed, policy: queue.policy.clone(), act };
+pub(super) async fn settle(store: &SqliteStore, queue: &QueueRow, reference: DeliveryRef, act: Act) -> SettleOutcome {
+    let settle = Settle { reference, policy: queue.policy.clone(), act };
     match commit_one(store, Group::Settle(SettleGroup { settlements: vec![settle] })).await {
         Outcomes::Settle { mut answers, .. } => answers.remove(0),
         other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use super::tasks::{apply, line, taken};
 use super::{Folder, claim, lease, store};
-use crate::store::{Dialect, Effect, EffectError, Effected, LineStep, LineToApply, Store, StoreError, Tx, Value};
+use crate::store::{Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, Store, StoreError, Tx, Value};
 use crate::stores::sqlite::{SqliteStore, effect};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl<F> Effect for FnEffect<F>
 where
     F: for<'a> Fn(&'a LineToApply, &'a mut dyn Tx) -> Applying<'a> + Send + Sync + 'static,
 {
-    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
+    fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> EffectFuture<'a> {
         (self.0)(line, tx)
     }
 }

@@ -14,7 +14,7 @@ async fn harmed(harm: impl FnOnce(&str)) -> (Result<(), StoreError>, Result<(), 
     let (store, _) = store(&folder).await;
     assert_eq!(store.ready().await, Ok(()));
     harm(&folder.file());
-    let put = PutQueue::of(QueueName::new("jobs").unwrap(), Policy::of(Kind::Inbox));
+    let put = PutQueue::new(QueueName::new("jobs").unwrap(), Policy::for_kind(Kind::Inbox));
     let committed = store.put_queue(put, Actor::system()).await.map(drop);
     (store.ready().await, committed)
 }

@@ -1,6 +1,6 @@
 //! Items of one key: grouped, in order, the newest only.
 
-use super::calls::{enqueue, handed, id, item, next, queue, settle};
+use super::calls::{enqueue, id, item, next, queue, reference, settle};
 use super::{Folder, START, commit_one, store};
 use crate::store::{Counts, Group, Store, TypingGroup};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use turno_core::time::{Span, Time};
 async fn a_lanes_batch_is_handed_out_together_and_the_next_item_follows() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
-    let policy = Policy { batch_max: 3, ..Policy::of(Kind::Lane) };
+    let policy = Policy { batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let chat = queue(&store, "chat", policy).await;
     let items = ["a", "b", "c", "d"].map(|name| item(name, Some("ana"))).to_vec();
     enqueue(&store, &chat, items).await;
@@ -20,7 +20,7 @@ async fn a_lanes_batch_is_handed_out_together_and_the_next_item_follows() {
     assert_eq!(delivery.items.len(), 3, "a full batch does not wait for its window");
     assert!(next(&store, &chat, 5).await.is_empty(), "one delivery of a lane at a time");
 
-    let live = handed(&chat, &delivery);
+    let live = reference(&chat, &delivery);
     assert_eq!(store.expired(10).await.unwrap(), (vec![], Some(delivery.expires_at)));
     manual.advance(Span(20_000));
     assert_eq!(store.expired(10).await.unwrap(), (vec![live], None));
@@ -32,7 +32,7 @@ async fn a_lanes_batch_is_handed_out_together_and_the_next_item_follows() {
     assert_eq!((again.items.len(), again.attempt), (3, 2), "the items stay together");
     assert_eq!(store.settled(vec![live]).await.unwrap(), [None], "also after it was handed out again");
     let through = Act::Ack { through: Some(id("b")) };
-    assert_eq!(settle(&store, &chat, handed(&chat, &again), through).await, SettleOutcome::Acked);
+    assert_eq!(settle(&store, &chat, reference(&chat, &again), through).await, SettleOutcome::Acked);
     let record = store.item(chat.id, id("c")).await.unwrap().unwrap();
     let kept = record.item.unwrap();
     assert_eq!((kept.last, kept.attempt, kept.ready_at.is_some()), (Last::Returned, 1, true));
@@ -46,16 +46,16 @@ async fn a_lanes_batch_is_handed_out_together_and_the_next_item_follows() {
 async fn a_sync_change_replaces_the_payload_and_keeps_the_id() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
-    let sync = queue(&store, "sync", Policy::of(Kind::Sync)).await;
+    let sync = queue(&store, "sync", Policy::for_kind(Kind::Sync)).await;
     enqueue(&store, &sync, vec![item("a", Some("ana")), item("x", Some("luis"))]).await;
     let delivery = next(&store, &sync, 1).await.remove(0);
     let answers = enqueue(&store, &sync, vec![item("b", Some("ana"))]).await;
     assert_eq!(answers, [Accepted::Coalesced { id: id("a") }]);
     assert_eq!(
-        settle(&store, &sync, handed(&sync, &delivery), Act::Ack { through: None }).await,
+        settle(&store, &sync, reference(&sync, &delivery), Act::Ack { through: None }).await,
         SettleOutcome::Superseded
     );
-    assert_eq!(store.settled(vec![handed(&sync, &delivery)]).await.unwrap(), [Some(SettleOutcome::Superseded)]);
+    assert_eq!(store.settled(vec![reference(&sync, &delivery)]).await.unwrap(), [Some(SettleOutcome::Superseded)]);
     let record = store.item(sync.id, id("a")).await.unwrap().unwrap();
     assert_eq!((record.body.action.as_deref(), record.body.enqueued_at), (Some("do b"), START));
     assert_eq!(store.item(sync.id, id("b")).await.unwrap(), None);
@@ -68,7 +68,7 @@ async fn a_sync_change_replaces_the_payload_and_keeps_the_id() {
 async fn a_typing_signal_extends_the_window_and_is_removed_at_the_hand_out() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
-    let chat = queue(&store, "chat", Policy::of(Kind::Lane)).await;
+    let chat = queue(&store, "chat", Policy::for_kind(Kind::Lane)).await;
     enqueue(&store, &chat, vec![item("a", Some("ana"))]).await;
     manual.advance(Span(2_000));
     let keys = ["ana", "luis"].map(|key| Key::new(key).unwrap()).to_vec();

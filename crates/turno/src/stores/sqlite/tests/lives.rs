@@ -27,7 +27,7 @@ async fn give(file: &str) -> Given {
     let line = NewLine { movement: Movement::In, sku: Sku::new("clavos").unwrap(), goods: Goods::Quantity(3) };
     let ana = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
     let task = turno.task_create(ana, "t", vec![line], true, None).await.unwrap().task.unwrap();
-    let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await.unwrap();
+    let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await.unwrap();
     queue.enqueue(vec![Draft::json("hola").unwrap()]).await.unwrap();
     let position = loop {
         if let Live::Event { position, .. } = listener.next().await.unwrap() {

@@ -1,6 +1,6 @@
 //! Purges: only old rows, in bounded steps, with counts.
 
-use super::calls::{enqueue, fail, handed, id, item, next, queue, settle};
+use super::calls::{enqueue, fail, id, item, next, queue, reference, settle};
 use super::{Folder, START, claim, command, fence, lease, resource, store};
 use crate::store::{AuditQuery, Past, Purge, Store, StoreError};
 use turno_core::audit::Actor;
@@ -13,20 +13,20 @@ use turno_core::time::Span;
 async fn finished_items_are_purged_with_all_their_rows_counted_and_audited() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
-    let inbox = queue(&store, "inbox", Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
-    let other = queue(&store, "other", Policy::of(Kind::Inbox)).await;
+    let inbox = queue(&store, "inbox", Policy { max_attempts: 1, ..Policy::for_kind(Kind::Inbox) }).await;
+    let other = queue(&store, "other", Policy::for_kind(Kind::Inbox)).await;
     enqueue(&store, &inbox, ["a", "b", "c", "d"].map(|name| item(name, None)).to_vec()).await;
     enqueue(&store, &other, vec![item("a", None)]).await;
     let act = |n| if n == 2 { fail("no route") } else { Act::Ack { through: None } };
     let first = next(&store, &inbox, 1).await.remove(0);
-    settle(&store, &inbox, handed(&inbox, &first), Act::Return { error: None }).await;
+    settle(&store, &inbox, reference(&inbox, &first), Act::Return { error: None }).await;
     for n in 0..3 {
         let delivery = next(&store, &inbox, 1).await.remove(0);
-        settle(&store, &inbox, handed(&inbox, &delivery), act(n)).await;
+        settle(&store, &inbox, reference(&inbox, &delivery), act(n)).await;
         manual.advance(Span(10));
     }
     let delivery = next(&store, &other, 1).await.remove(0);
-    settle(&store, &other, handed(&other, &delivery), Act::Ack { through: None }).await;
+    settle(&store, &other, reference(&other, &delivery), Act::Ack { through: None }).await;
 
     let by = Actor::user(UserId::new("eva").unwrap());
     let items = |queue, before| Purge::Items { queue, before: START + Span(before), by: by.clone() };

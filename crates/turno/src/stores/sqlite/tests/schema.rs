@@ -61,7 +61,7 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
                            expires_at, idle)
             values ('held', 'ana', 'Ana', 7, 1, 30000, 1, 2, 3, 9000000000000, 0);
         insert into lease (resource, waiting) values ('offered', '{\"line\":[],\"offer\":null,\"requests\":[]}');";
-    let policy = serde_json::to_string(&Policy::of(Kind::Inbox)).unwrap();
+    let policy = serde_json::to_string(&Policy::for_kind(Kind::Inbox)).unwrap();
     old.execute_batch(include_str!("../migrations/0001_engine.sql")).unwrap();
     old.execute_batch(&text.replace("{policy}", &policy)).unwrap();
     drop(old);

@@ -131,7 +131,7 @@ async fn produce(queue: QueueHandle, lane: usize, history: Arc<History>) {
 async fn consume(queue: QueueHandle, worker: &'static str, history: Arc<History>) {
     loop {
         let (stopping, sent_after) = (!history.goes_on(), history.len());
-        let deliveries: Vec<Got> = insist(async || queue.claim(worker, 2, Span(200)).await).await;
+        let deliveries: Vec<Delivery> = insist(async || queue.claim(worker, 2, Span(200)).await).await;
         if deliveries.is_empty() && stopping && unfinished(&queue).await == 0 {
             return;
         }
@@ -139,10 +139,10 @@ async fn consume(queue: QueueHandle, worker: &'static str, history: Arc<History>
             let id = delivery.items[0].id.to_string();
             let (lane, item) = id.split_once('-').unwrap();
             let (lane, item) = (Some(lane.parse().unwrap()), item.parse().unwrap());
-            let entry = Entry { sent_after, lane, item, fence: delivery.handed.fence };
+            let entry = Entry { sent_after, lane, item, fence: delivery.reference.fence };
             history.record(entry);
             // A stale ack is no fault: the tail with this delivery may be lost.
-            insist(async || queue.ack([delivery.handed]).await).await;
+            insist(async || queue.ack([delivery.reference]).await).await;
         }
     }
 }

@@ -53,11 +53,11 @@ impl QueuePage {
     }
 
     fn states(&self) -> Vec<(&'static str, i64)> {
-        ItemState::ALL.iter().map(|state| (state.as_str(), self.queue.counts.of(*state))).collect()
+        ItemState::ALL.iter().map(|state| (state.as_str(), self.queue.counts.get(*state))).collect()
     }
 
     fn unfinished(&self) -> i64 {
-        UNFINISHED.iter().map(|state| self.queue.counts.of(*state)).sum()
+        UNFINISHED.iter().map(|state| self.queue.counts.get(*state)).sum()
     }
 
     /// Returns whether the page shows only some of the unfinished items.

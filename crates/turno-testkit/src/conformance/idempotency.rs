@@ -26,10 +26,10 @@ async fn the_first_answer_under_a_key_is_kept_for_a_day(mut world: World) {
     assert_eq!(world.turno.keep_answer("POST /v1/tasks ana", "k", answer(2)).await, Ok(answer(1)));
     assert_eq!(world.turno.keep_answer("POST /v1/tasks luis", "k", answer(3)).await, Ok(answer(3)), "another scope");
     world.reopen().await;
-    world.pass(DAY);
+    world.advance(DAY);
     assert_eq!(world.turno.answer("POST /v1/tasks ana", "k").await, Ok(Some(answer(1))));
     assert_eq!(world.turno.purge().await.unwrap().answers, 0);
-    world.pass(1);
+    world.advance(1);
     assert_eq!(world.turno.answer("POST /v1/tasks ana", "k").await, Ok(None), "an answer expires without a purge");
     assert_eq!(world.turno.keep_answer("POST /v1/tasks ana", "k", answer(4)).await, Ok(answer(4)));
     assert_eq!(world.turno.purge().await.unwrap().answers, 1, "only luis's answer is left to purge");
@@ -50,7 +50,7 @@ async fn one_of_several_concurrent_answers_is_kept(world: World) {
 
 async fn only_the_embedding_program_can_keep_answers(world: World) {
     world.turno.add_person(NewPerson::new("eva", "Eva", Role::Admin).unwrap()).await.unwrap();
-    let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    let (_, secret) = world.turno.create_token(NewToken::for_user("eva").unwrap()).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
     assert!(matches!(eva.keep_answer("s", "k", answer(1)).await, Err(Error::Invalid(_))));
     assert!(matches!(eva.answer("s", "k").await, Err(Error::Invalid(_))));
@@ -75,7 +75,7 @@ async fn a_task_is_created_once_per_key_also_after_answers_are_purged(mut world:
     let first = make(&world.turno, "Uno", once()).await;
     assert_eq!(first.answer, Ok(Outcome::Done));
     let id: TaskId = first.task.as_ref().unwrap().id;
-    world.pass(30 * DAY);
+    world.advance(30 * DAY);
     world.reopen().await;
     world.turno.purge().await.unwrap();
     let claim = turno::core::lease::Action::Claim { ttl: Some(Span(5_000)), wait: false };

@@ -10,7 +10,7 @@ use super::{Job, Waiting};
 use crate::store::{ClaimGroup, ClaimOutcome};
 use tokio::sync::{mpsc, oneshot};
 use turno_core::id::QueueId;
-use turno_core::queue::{Act, Delivery, Handed, Policy, Settle};
+use turno_core::queue::{Act, Delivery, DeliveryRef, Policy, Settle};
 
 /// The outcome of a claim. If it is dropped before [`ClaimAnswer::take`], its deliveries are returned.
 pub(crate) struct ClaimAnswer {
@@ -38,7 +38,7 @@ impl ReturnPath {
     fn give_back(&self, deliveries: impl Iterator<Item = Delivery>) {
         let settlements: Vec<Settle> = deliveries
             .map(|delivery| Settle {
-                handed: Handed::of(self.queue, &delivery),
+                reference: DeliveryRef::new(self.queue, &delivery),
                 policy: self.policy.clone(),
                 act: Act::Return { error: None },
             })
@@ -69,7 +69,7 @@ impl ClaimAnswer {
 
 impl Drop for ClaimAnswer {
     fn drop(&mut self) {
-        if let (Some(back), ClaimOutcome::Dealt { deliveries, .. }) = (&self.back, &mut self.outcome) {
+        if let (Some(back), ClaimOutcome::Claimed { deliveries, .. }) = (&self.back, &mut self.outcome) {
             back.give_back(std::mem::take(deliveries).into_iter().flatten());
         }
     }

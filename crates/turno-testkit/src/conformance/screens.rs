@@ -41,7 +41,7 @@ async fn tasks_are_listed_with_their_locks_and_filtered_by_lock(world: World) {
     let turno = &world.turno;
     let [free, expired, ana, luis] = [ready(turno).await, ready(turno).await, ready(turno).await, ready(turno).await];
     take(turno, expired, "ana").await;
-    world.pass(200_000);
+    world.advance(200_000);
     let (of_ana, of_luis) = (take(turno, ana, "ana").await, take(turno, luis, "luis").await);
     let page = turno.tasks(TaskQuery { limit: 9, ..TaskQuery::default() }).await.unwrap();
     assert_eq!(page.now, of_luis.grant.as_ref().unwrap().locked_at);
@@ -73,7 +73,7 @@ async fn a_page_of_tasks_has_a_cursor_if_more_follow(world: World) {
         take(turno, made[n], "ana").await;
         // The tasks in the middle have an expired ownership that no command has ended yet.
         if n == 3 {
-            world.pass(200_000);
+            world.advance(200_000);
         }
     }
     let query = |locked, before| TaskQuery { locked, before, limit: 2, ..TaskQuery::default() };
@@ -90,7 +90,7 @@ async fn a_page_of_tasks_has_a_cursor_if_more_follow(world: World) {
     assert_eq!(free.tasks[0].0.id, made[3], "pages without a match are skipped");
 
     turno.add_person(NewPerson::new("ana", "Ana", Role::Editor).unwrap()).await.unwrap();
-    let only = NewToken { resources: vec![made[1].resource().to_string()], ..NewToken::of("ana").unwrap() };
+    let only = NewToken { resources: vec![made[1].resource().to_string()], ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = turno.create_token(only).await.unwrap();
     let ana = turno.authenticate(&secret).await.unwrap();
     let seen = ana.tasks(query(None, None)).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_page_of_leases_has_a_cursor_if_more_follow(world: World) {
     for name in ["a:1", "a:2", "b:1"] {
         world.turno.lease(claim(name)).await.unwrap();
     }
-    world.pass(31_000);
+    world.advance(31_000);
     for name in ["a:3", "a:4", "c:1"] {
         world.turno.lease(claim(name)).await.unwrap();
     }
@@ -128,7 +128,7 @@ async fn the_history_of_a_lease_is_read_page_by_page(world: World) {
     let mut fences = Vec::new();
     for who in ["ana", "luis", "eva"] {
         let fence = world.claim(who).await.unwrap();
-        world.pass(10);
+        world.advance(10);
         world.lease(who, Action::Release { fence, claim: None }).await.answer.unwrap();
         fences.push(fence);
     }
@@ -144,9 +144,9 @@ async fn the_history_of_a_lease_is_read_page_by_page(world: World) {
 async fn the_history_of_a_task_is_read_page_by_page(world: World) {
     let id = ready(&world.turno).await;
     for who in ["ana", "luis", "eva"] {
-        world.pass(10);
+        world.advance(10);
         let fence = take(&world.turno, id, who).await.grant.unwrap().fence;
-        world.pass(10);
+        world.advance(10);
         let release = task::Action::Lease(Action::Release { fence, claim: None });
         world.turno.task(Some(id), holder(who), release).await.unwrap();
     }
@@ -210,15 +210,15 @@ fn zero_ttl() -> turno::core::lease::Policy {
 
 async fn a_late_holder_learns_that_another_holder_has_the_lease(world: World) {
     let fence = world.claim("ana").await.unwrap();
-    world.pass(30_000);
+    world.advance(30_000);
     for who in ["luis", "eva"] {
         world.claim(who).await.unwrap();
-        world.pass(30_000);
+        world.advance(30_000);
     }
     world.claim("leo").await.unwrap();
     let late = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await;
     let Err(Refused::Lost { ending }) = &late.answer else { panic!("{:?}", late.answer) };
-    let lost = Lost::of(ending.as_ref(), &late.state, &holder("ana"), late.now);
+    let lost = Lost::describe(ending.as_ref(), &late.state, &holder("ana"), late.now);
     assert_eq!(
         (lost.reason, lost.cause, lost.by),
         ("taken", Some("no_heartbeat"), None),
@@ -290,11 +290,11 @@ async fn an_unused_lease_is_purged_and_its_next_fence_is_higher(mut world: World
     let fence = on(&world.turno, "a", "ana", claim()).await.state.grant.unwrap().fence;
     on(&world.turno, "a", "ana", Action::Release { fence, claim: None }).await.answer.unwrap();
     on(&world.turno, "left", "ana", claim()).await.answer.unwrap();
-    world.pass(1_000);
+    world.advance(1_000);
     let late = on(&world.turno, "b", "ana", claim()).await.state.grant.unwrap().fence;
     on(&world.turno, "b", "ana", Action::Release { fence: late, claim: None }).await.answer.unwrap();
     assert_eq!(world.turno.purge().await.unwrap().leases, 0);
-    world.pass(QUARTER - 500);
+    world.advance(QUARTER - 500);
     let held = on(&world.turno, "held", "luis", claim()).await.state.grant.unwrap().fence;
     assert_eq!(world.turno.purge().await.unwrap().leases, 1, "only a: b ended a second later");
     world.reopen().await;

@@ -13,12 +13,12 @@ const BETWEEN: char = '\u{1f}';
 
 /// The worker of a delivery: an instance, and the user in whose name it claims, if any.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Taker(Arc<str>);
+pub struct WorkerName(Arc<str>);
 
-impl Taker {
+impl WorkerName {
     /// Makes the worker from an instance and its user.
-    pub fn of(instance: &Instance, user: &UserId) -> Taker {
-        Taker(format!("{instance}{BETWEEN}{user}").into())
+    pub fn new(instance: &Instance, user: &UserId) -> WorkerName {
+        WorkerName(format!("{instance}{BETWEEN}{user}").into())
     }
 
     /// Returns the stored text.
@@ -38,7 +38,7 @@ impl Taker {
 }
 
 /// Renders the worker for people: `instance (user)`.
-impl fmt::Display for Taker {
+impl fmt::Display for WorkerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.user() {
             Some(user) => write!(f, "{} ({user})", self.instance()),
@@ -48,9 +48,9 @@ impl fmt::Display for Taker {
 }
 
 /// Reads the stored text. An instance alone is a worker without a user.
-impl<T: Into<Arc<str>>> From<T> for Taker {
-    fn from(stored: T) -> Taker {
-        Taker(stored.into())
+impl<T: Into<Arc<str>>> From<T> for WorkerName {
+    fn from(stored: T) -> WorkerName {
+        WorkerName(stored.into())
     }
 }
 
@@ -61,9 +61,9 @@ mod tests {
     #[test]
     fn instance_and_user_are_read_back_from_the_stored_text() {
         let (instance, user) = (Instance::new("bot/1 (ñ)").expect("valid"), UserId::new("ana@x").expect("valid"));
-        let worker = Taker::from(Taker::of(&instance, &user).as_str());
+        let worker = WorkerName::from(WorkerName::new(&instance, &user).as_str());
         assert_eq!((worker.instance(), worker.user()), ("bot/1 (ñ)", Some("ana@x")));
-        let alone = Taker::from("bot-1");
+        let alone = WorkerName::from("bot-1");
         assert_eq!((alone.instance(), alone.user()), ("bot-1", None));
     }
 

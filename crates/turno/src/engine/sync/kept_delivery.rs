@@ -7,14 +7,14 @@
 use super::SyncHandle;
 use crate::engine::Turno;
 use crate::engine::access::Needs;
-use crate::engine::queue::Got;
+use crate::engine::queue::Delivery;
 use crate::error::Error;
 use crate::store::{Answer, Delivered, Store};
 use serde::{Deserialize, Serialize};
 use turno_core::access::Permission;
 use turno_core::audit::Hash;
 use turno_core::id::{Key, Once};
-use turno_core::queue::Handed;
+use turno_core::queue::DeliveryRef;
 use turno_core::sync::digest;
 use turno_core::time::Time;
 
@@ -30,7 +30,7 @@ struct Note {
 
 impl SyncHandle {
     /// Keeps for a day which action and data a consumer received. Needs `queues.consume`.
-    pub async fn handed(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
+    pub async fn reference(&self, got: &Delivery, action: &str, data: Option<&str>) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         let Some(key) = &got.key else { return Ok(()) };
         let note = Note {
@@ -42,16 +42,16 @@ impl SyncHandle {
         };
         let body = serde_json::to_string(&note).map_err(|bad| Error::Invalid(bad.to_string()))?;
         let fingerprint = Hash(digest(data.unwrap_or_default()));
-        let (scope, name) = answer_key(&got.handed);
+        let (scope, name) = answer_key(&got.reference);
         self.engine().keep_answer(&scope, &name, Answer { fingerprint, status: 200, body }).await?;
         Ok(())
     }
 
     /// Records the kept data as delivered, after the consumer's ack. Data older than a day are no longer kept: a later
     /// check then finds a difference and sends the key again. Needs `queues.consume`.
-    pub async fn acked(&self, handed: &Handed) -> Result<(), Error> {
+    pub async fn acked(&self, reference: &DeliveryRef) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
-        confirm(&*self.turno.inner.store, handed, self.turno.now()).await
+        confirm(&*self.turno.inner.store, reference, self.turno.now()).await
     }
 
     /// Returns a handle without a caller, because kept answers belong to the engine. The caller's permission was
@@ -63,13 +63,13 @@ impl SyncHandle {
 
 /// Records the kept data of a delivery as received by the destination, after its consumer settled it through the API
 /// or in its own transaction.
-pub(crate) async fn confirm(store: &dyn Store, handed: &Handed, now: Time) -> Result<(), Error> {
-    let (scope, name) = answer_key(handed);
+pub(crate) async fn confirm(store: &dyn Store, reference: &DeliveryRef, now: Time) -> Result<(), Error> {
+    let (scope, name) = answer_key(reference);
     let Some((answer, _)) = store.answer(Once::new(&scope, &name)?).await? else { return Ok(()) };
     let note: Note = serde_json::from_str(&answer.body).map_err(|bad| Error::Invalid(bad.to_string()))?;
     let delivered = Delivered {
-        queue: handed.queue,
-        seq: handed.seq,
+        queue: reference.queue,
+        seq: reference.seq,
         key: Key::new(note.key)?,
         revision: note.revision,
         action: note.action,
@@ -80,6 +80,6 @@ pub(crate) async fn confirm(store: &dyn Store, handed: &Handed, now: Time) -> Re
     Ok(store.sync_delivered(delivered).await?)
 }
 
-fn answer_key(handed: &Handed) -> (String, String) {
-    (format!("sync {}", handed.queue.0), format!("{} {}", handed.token(), handed.fence.0))
+fn answer_key(reference: &DeliveryRef) -> (String, String) {
+    (format!("sync {}", reference.queue.0), format!("{} {}", reference.token(), reference.fence.0))
 }

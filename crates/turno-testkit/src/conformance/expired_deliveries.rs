@@ -16,9 +16,9 @@ super::cases![
 ];
 
 fn policies(max_attempts: u32) -> Vec<(&'static str, Policy)> {
-    let lane = Policy { window: Span::ZERO, batch_max: 1, max_attempts, ..Policy::of(Kind::Lane) };
+    let lane = Policy { window: Span::ZERO, batch_max: 1, max_attempts, ..Policy::for_kind(Kind::Lane) };
     let held = Policy { on_exhausted: OnExhausted::Hold, ..lane.clone() };
-    let policy = |kind| Policy { max_attempts, ..Policy::of(kind) };
+    let policy = |kind| Policy { max_attempts, ..Policy::for_kind(kind) };
     vec![("lane", lane), ("held", held), ("inbox", policy(Kind::Inbox)), ("sync", policy(Kind::Sync))]
 }
 
@@ -27,7 +27,7 @@ async fn expired(world: &World, name: &str, policy: Policy) -> QueueHandle {
     let queue = world.turno.put_queue(name, policy).await.unwrap();
     put(&queue, "ana", &["a"]).await;
     take_one(&queue).await;
-    world.pass(60_000);
+    world.advance(60_000);
     queue
 }
 
@@ -41,9 +41,9 @@ async fn an_expired_item_is_cancelled_without_a_sweep_and_its_lane_goes_on(world
         put(&queue, "ana", &["a"]).await;
         let got = take_one(&queue).await;
         assert_eq!(queue.cancel(id("a")).await.unwrap(), Err(ManageRefused::InProcess), "{name}: the delivery is live");
-        world.pass((got.expires_at - got.now).0 - 1);
+        world.advance((got.expires_at - got.now).0 - 1);
         assert_eq!(queue.cancel(id("a")).await.unwrap(), Err(ManageRefused::InProcess), "{name}: still");
-        world.pass(1);
+        world.advance(1);
         assert_eq!(queue.cancel(id("a")).await.unwrap(), Ok(ManageAnswer::Cancelled), "{name}");
         let record = queue.item(id("a")).await.unwrap().unwrap();
         assert_eq!(record.state(record.now), ItemState::Cancelled);
@@ -54,16 +54,16 @@ async fn an_expired_item_is_cancelled_without_a_sweep_and_its_lane_goes_on(world
 }
 
 async fn an_item_beside_an_expired_one_is_managed_as_after_a_sweep(world: World) {
-    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }).await;
     put(&queue, "ana", &["a", "b"]).await;
     let got = take_one(&queue).await;
     put(&queue, "ana", &["c", "d"]).await;
-    world.pass(15_000);
+    world.advance(15_000);
     queue.cancel(id("c")).await.unwrap().unwrap();
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, error: 2, cancelled: 1, ..Counts::default() });
     let again = take_one(&queue).await;
     assert_eq!((ids(&again), again.attempt), (vec!["a", "b"], 2), "the group is unchanged");
-    assert!(again.handed.fence > got.handed.fence);
+    assert!(again.reference.fence > got.reference.fence);
 }
 
 async fn an_expired_last_attempt_is_exhausted_in_every_read(world: World) {
@@ -101,10 +101,10 @@ async fn an_expired_last_attempt_is_retried_without_a_sweep(world: World) {
         assert_eq!((record.state(record.now), record.errors.len()), (ItemState::Pending, 1), "{name}");
         let again = take_one(&queue).await;
         assert_eq!((ids(&again), again.attempt), (vec!["a"], 1), "{name}: attempts start at 1 again");
-        world.pass(60_000);
+        world.advance(60_000);
         queue.retry_with(id("a"), "7").await.unwrap().unwrap();
         assert_eq!(&*take_one(&queue).await.items[0].payload, "7", "{name}");
-        world.pass(60_000);
+        world.advance(60_000);
         assert_eq!(queue.retry_exhausted(None, 10).await.unwrap(), 1, "{name}");
     }
 }
@@ -124,9 +124,9 @@ async fn an_expired_delivery_ends_at_its_expiry_however_late_it_is_recorded(worl
         if overtaken {
             put(&queue, "ana", &["b"]).await;
         }
-        world.pass(600_000);
+        world.advance(600_000);
         assert_eq!(ended(&queue).await, [got.expires_at], "{name}: the read shows the expiry");
-        world.pass(600_000);
+        world.advance(600_000);
         // A claim first takes the expired delivery back.
         queue.claim("worker-2", 1, Span::ZERO).await.unwrap();
         assert_eq!(ended(&queue).await, [got.expires_at], "{name}: the stored record shows the expiry");

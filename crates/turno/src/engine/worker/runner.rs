@@ -8,9 +8,9 @@
 
 use super::handler::{HandlerFn, Progress, Task};
 use super::held::{Held, Holding, Stage};
-use super::{Hands, Worker};
+use super::{Worker, WorkerLimit};
 use crate::engine::LOOK_AGAIN;
-use crate::engine::queue::{Got, QueueHandle, Settled, Settlement};
+use crate::engine::queue::{Delivery, QueueHandle, Settled, Settlement};
 use crate::error::Error;
 use crate::store::StoreError;
 use futures_util::StreamExt;
@@ -22,11 +22,11 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 use turno_core::id::Fence;
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Act, Handed, LimitedBy, SettleOutcome};
+use turno_core::queue::{Act, DeliveryRef, LimitedBy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
 /// A running worker.
-pub(super) struct Desk {
+pub(super) struct Runner {
     queue: QueueHandle,
     instance: Arc<str>,
     concurrency: usize,
@@ -44,7 +44,7 @@ pub(super) struct Desk {
     one_by_one: bool,
     stop: watch::Receiver<bool>,
     /// The current limit, if the application sets one.
-    hands: Option<watch::Receiver<Hands>>,
+    limit: Option<watch::Receiver<WorkerLimit>>,
     /// Set when the worker is stopping: handlers may run until then.
     until: Option<Time>,
     /// Whether the grace period is over and the handlers were dropped.
@@ -74,16 +74,16 @@ impl Call {
 
 /// The answer to a call to the engine.
 enum Answer {
-    Claimed(Result<Vec<Got>, Error>),
+    Claimed(Result<Vec<Delivery>, Error>),
     Settled(Vec<Fence>, Result<Vec<Settled>, Error>),
     /// The first field is the time of the request.
     Renewed(Time, Vec<Fence>, Result<Vec<Settled>, Error>),
 }
 
-impl Desk {
-    pub(super) fn new(worker: Worker, stop: watch::Receiver<bool>) -> Desk {
-        let Worker { queue, instance, concurrency, grace, handler, hands, margin } = worker;
-        Desk {
+impl Runner {
+    pub(super) fn new(worker: Worker, stop: watch::Receiver<bool>) -> Runner {
+        let Worker { queue, instance, concurrency, grace, handler, limit, margin } = worker;
+        Runner {
             queue,
             instance,
             concurrency,
@@ -98,7 +98,7 @@ impl Desk {
             renew: Call::default(),
             one_by_one: false,
             stop,
-            hands,
+            limit,
             until: None,
             dropped: false,
             ended_by: None,
@@ -129,7 +129,7 @@ impl Desk {
                 Some(ended) = self.handlers.join_next_with_id(), if !self.handlers.is_empty() => {
                     self.handler_ended(ended);
                 }
-                () = changed(&mut self.hands) => {}
+                () = changed(&mut self.limit) => {}
                 _ = self.stop.changed(), if self.until.is_none() => self.until = Some(clock.estimate() + self.grace),
                 () = sleep => {}
             }
@@ -178,14 +178,14 @@ impl Desk {
     /// Returns how many more deliveries may start. Deliveries that wait to be settled need no handler, but their
     /// number is bounded too.
     fn free_slots(&self) -> usize {
-        let allowed = self.limit().map_or(self.concurrency, |hands| hands.count().min(self.concurrency));
-        let hands = allowed.saturating_sub(self.handlers.len());
-        hands.min((2 * self.concurrency).saturating_sub(self.held.len()))
+        let allowed = self.limit().map_or(self.concurrency, |limit| limit.count().min(self.concurrency));
+        let limit = allowed.saturating_sub(self.handlers.len());
+        limit.min((2 * self.concurrency).saturating_sub(self.held.len()))
     }
 
     /// Returns the application's current limit, if any.
-    fn limit(&self) -> Option<Hands> {
-        self.hands.as_ref().map(|hands| *hands.borrow())
+    fn limit(&self) -> Option<WorkerLimit> {
+        self.limit.as_ref().map(|limit| *limit.borrow())
     }
 
     fn start_claim(&mut self, now: Time) {
@@ -195,13 +195,13 @@ impl Desk {
         }
         self.claim = Call { under_way: true, not_before: None };
         let (queue, instance, mut stop) = (self.queue.clone(), self.instance.clone(), self.stop.clone());
-        let free = if self.limit() == Some(Hands::Probe) { Hands::Probe } else { Hands::UpTo(free) };
-        let mut hands = self.hands.clone();
+        let free = if self.limit() == Some(WorkerLimit::Probe) { WorkerLimit::Probe } else { WorkerLimit::UpTo(free) };
+        let mut limit = self.limit.clone();
         self.calls.push(Box::pin(async move {
             let stopped = async {
                 tokio::select! {
                     _ = stop.wait_for(|stop| *stop) => {}
-                    () = changed(&mut hands) => {}
+                    () = changed(&mut limit) => {}
                 }
             };
             Answer::Claimed(queue.claim_for(&instance, free, stopped).await)
@@ -228,19 +228,19 @@ impl Desk {
         let running = self.held.to_renew(now);
         self.renew = Call { under_way: !running.is_empty(), not_before: None };
         if !running.is_empty() {
-            let beats = running.into_iter().map(|handed| (handed, Act::Beat)).collect();
+            let beats = running.into_iter().map(|reference| (reference, Act::Beat)).collect();
             self.send_acts(beats, move |fences, answers| Answer::Renewed(now, fences, answers));
         }
     }
 
-    fn send_acts<F>(&mut self, acts: Vec<(Handed, Act)>, answer: F)
+    fn send_acts<F>(&mut self, acts: Vec<(DeliveryRef, Act)>, answer: F)
     where
         F: FnOnce(Vec<Fence>, Result<Vec<Settled>, Error>) -> Answer + Send + 'static,
     {
         let queue = self.queue.clone();
         self.calls.push(Box::pin(async move {
-            let fences = acts.iter().map(|(handed, _)| handed.fence).collect();
-            let acts = acts.into_iter().map(|(handed, act)| Settlement { handed, act });
+            let fences = acts.iter().map(|(reference, _)| reference.fence).collect();
+            let acts = acts.into_iter().map(|(reference, act)| Settlement { reference, act });
             answer(fences, queue.settle(acts.collect()).await)
         }));
     }
@@ -287,11 +287,11 @@ impl Desk {
     }
 
     /// Starts the handler. Returns the delivery instead if the worker is already stopping.
-    fn start_handler(&mut self, got: Got) {
+    fn start_handler(&mut self, got: Delivery) {
         if *self.stop.borrow() {
             return self.held.insert(Holding::new(&got, Stage::Over(Act::Return { error: None })));
         }
-        let fence = got.handed.fence;
+        let fence = got.reference.fence;
         let (alive, watched) = watch::channel(());
         let progress = Progress::default();
         let task = Task { got: got.clone(), alive: watched, stopping: self.stop.clone(), progress: progress.clone() };
@@ -374,9 +374,9 @@ impl Desk {
 }
 
 /// Completes when the limit changes. Never completes without a limit or after its sender is gone.
-async fn changed(hands: &mut Option<watch::Receiver<Hands>>) {
-    if let Some(hands) = hands
-        && hands.changed().await.is_ok()
+async fn changed(limit: &mut Option<watch::Receiver<WorkerLimit>>) {
+    if let Some(limit) = limit
+        && limit.changed().await.is_ok()
     {
         return;
     }
@@ -385,7 +385,7 @@ async fn changed(hands: &mut Option<watch::Receiver<Hands>>) {
 
 /// Gives up a lost delivery: drops its handler and settles nothing.
 fn give_up(holding: Holding, why: &str) {
-    tracing::warn!(fence = holding.handed.fence.0, why, "a delivery was lost");
+    tracing::warn!(fence = holding.reference.fence.0, why, "a delivery was lost");
     if let Stage::Running { handler, alive, .. } = holding.stage {
         handler.abort();
         drop(alive);

@@ -7,8 +7,8 @@ use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task,
 use turno::core::time::Time;
 use turno::{TaskQuery, Turno};
 
+use super::history::{self, Past};
 use super::lock::Lock;
-use super::past::{self, Past};
 use crate::console::form::{Form, given};
 use crate::console::page::Page;
 use crate::http::{Path, Problem, Reader, lease_text, task_changed, task_id, task_line_said, task_unknown};
@@ -137,7 +137,7 @@ pub(super) async fn show(page: Page, Path(id): Path<String>) -> Result<Response,
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let past = past::load(&page, turno, task.id, &lease).await?;
+    let past = history::load(&page, turno, task.id, &lease).await?;
     let next = next(turno, &task).await?;
     let lock = Lock::from_state(&lease, now, page.user());
     let lines = task.lines.iter().map(|line| Row::from_line(&page, line)).collect();

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 /// A started stopwatch: for the uptime of the server, the duration of a call, or the age of a cached value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Uptime {
+pub(crate) struct Stopwatch {
     since: Instant,
 }
 
-impl Uptime {
+impl Stopwatch {
     #[expect(
         clippy::disallowed_methods,
         reason = "an elapsed time is shown or shortens a grant, and decides nothing else"
