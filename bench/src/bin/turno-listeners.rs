@@ -70,7 +70,7 @@ async fn measure(args: &Args, database: &str) -> Result<(), Box<dyn Error>> {
 /// Causes one event and waits until every listener has received it.
 async fn announce(turno: &Turno, listeners: &mut [TcpStream]) -> Result<Duration, Box<dyn Error>> {
     let begun = now();
-    turno.lease(turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false })?).await?;
+    turno.lease_command(turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false })?).await?;
     for listener in listeners {
         until(listener, "lease.claimed").await?;
     }

@@ -75,7 +75,7 @@ async fn beat(site: &Site, span: Duration) -> Outcome<(Sample, u64)> {
             let (turno, command) = (turno.clone(), command.clone());
             let (last, writes) = (last.clone(), writes.clone());
             async move {
-                let answer = turno.lease(Command::clone(&command)).await?;
+                let answer = turno.lease_command(Command::clone(&command)).await?;
                 match (&answer.answer, &answer.state.grant) {
                     (Ok(Answer::Beat(Beat::Renewed)), Some(grant)) => {
                         let at = grant.heartbeat_at.0;

@@ -11,6 +11,7 @@ use turno::QueueHandle;
 use turno::core::id::QueueName;
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
+use turno::queue::Claim;
 
 /// Inserts what the trigger of a source inserts for an update of many rows, in one transaction.
 const BULK: &str = "insert into turno.intake (kind, at, queue, id, key, payload)
@@ -95,7 +96,7 @@ async fn probe(site: &Site, rows: i64, sender: Sender) -> Outcome<(Sample, Durat
 /// Claims every message and reports its arrival.
 async fn work(queue: QueueHandle, arrived: mpsc::Sender<(u64, Instant)>) -> Result<(), Failure> {
     for number in 0.. {
-        for delivery in queue.claim("worker", 1, WAIT).await? {
+        for delivery in queue.claim(Claim::by("worker").wait(WAIT.into())).await? {
             let at = measure::now();
             queue.ack([delivery.reference]).await?;
             if arrived.send((number, at)).await.is_err() {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use turno::core::queue::SettleOutcome;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Delivery, QueueHandle};
 
 /// Concurrent workers. Concurrent claims are handled together, so more workers are not faster.
@@ -88,7 +89,7 @@ pub(super) async fn drain(
             async move {
                 let mut looks = 0;
                 while acked.load(Ordering::Relaxed) < target {
-                    let got = queue.claim(&name, batch, WAIT).await?;
+                    let got = queue.claim(Claim::by(&name).max(batch).wait(WAIT.into())).await?;
                     if got.is_empty() {
                         looks += 1;
                         if looks == LOOKS_MAX {

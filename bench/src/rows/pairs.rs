@@ -89,7 +89,7 @@ pub(super) async fn claim(turno: &Turno, resource: Resource, who: Holder) -> Out
         policy: Policy::default(),
         action: Action::Claim { ttl: None, wait: false },
     };
-    let answer = turno.lease(command).await?;
+    let answer = turno.lease_command(command).await?;
     match answer.answer {
         Ok(Answer::Claimed { renewed: false }) => Ok(answer.state.grant),
         Err(Refused::HeldBy { .. }) => Ok(None),
@@ -105,7 +105,7 @@ async fn release(turno: &Turno, resource: Resource, who: Holder, grant: &Grant) 
         policy: Policy::default(),
         action: Action::Release { fence: grant.fence, claim: Some(grant.claim) },
     };
-    let answer = turno.lease(command).await?.answer;
+    let answer = turno.lease_command(command).await?.answer;
     match answer {
         Ok(Answer::Released { released: true, .. }) => Ok(()),
         other => Err(Failure::from(format!("a release was answered with {other:?}"))),

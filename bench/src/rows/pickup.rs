@@ -9,6 +9,7 @@ use crate::site::{Database, Site};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use turno::core::time::Span;
+use turno::queue::Claim;
 
 const PROBES: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(15);
@@ -43,7 +44,7 @@ async fn probe(site: &Site) -> Outcome<Sample> {
     let waiting = queue.clone();
     let worker = tokio::spawn(async move {
         loop {
-            for delivery in waiting.claim("worker", 1, WAIT).await? {
+            for delivery in waiting.claim(Claim::by("worker").wait(WAIT.into())).await? {
                 let at = measure::now();
                 let number = delivery
                     .items

@@ -34,7 +34,7 @@ pub use command::{Action, Beat, Command, Decision, Outcome, Refused};
 pub use decide::decide;
 pub use lost::Lost;
 
-use crate::id::{Fence, Instance, Resource, UserId};
+use crate::id::{BadName, Fence, Instance, Resource, UserId};
 use crate::limits::{BEAT_MIN, SPAN_MAX, SPAN_MIN};
 use crate::queue::BadPolicy;
 use crate::time::{Span, Time};
@@ -51,6 +51,15 @@ pub struct Holder {
     pub name: String,
     /// The running process, for machines.
     pub instance: Option<Instance>,
+}
+
+/// A person, or a machine's account without its instance. The display name is the id.
+impl TryFrom<&str> for Holder {
+    type Error = BadName;
+
+    fn try_from(user: &str) -> Result<Holder, BadName> {
+        Ok(Holder { user: UserId::new(user)?, name: user.to_owned(), instance: None })
+    }
 }
 
 impl Holder {

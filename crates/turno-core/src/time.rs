@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, Sub};
+use std::time::Duration;
 
 /// A point in time of the database's clock: milliseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,6 +31,20 @@ impl Span {
     /// Makes a span from whole seconds.
     pub const fn from_secs(secs: i64) -> Span {
         Span(secs.saturating_mul(1000))
+    }
+}
+
+/// Whole milliseconds. Longer durations than a span can hold become the longest span.
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Span {
+        Span(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A negative span becomes zero.
+impl From<Span> for Duration {
+    fn from(span: Span) -> Duration {
+        Duration::from_millis(u64::try_from(span.0).unwrap_or(0))
     }
 }
 

@@ -13,10 +13,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:turno.db".into())).await?;
 
     // A lease: one program at a time. If it is lost, what runs under it is dropped; the fence tells late writers apart.
-    if let Some(hold) = turno.hold("report:nightly", "instance-1").await? {
+    if let Some(hold) = turno.lease("report:nightly").hold("instance-1").await? {
         let fence = hold.fence().0;
         hold.run(async move { println!("report written under fence {fence}") }).await?;
-        hold.release().await??;
+        hold.release().await?;
     }
 
     // A queue: the same id is accepted once, and each mail is sent by one of however many programs run this.

@@ -8,6 +8,7 @@
 use std::time::Duration;
 use turno::core::queue::Act;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Delivery, Draft, Kind, Policy, QueueHandle, Settlement, Turno};
 
 /// The interval between two runs of the scheduler.
@@ -24,7 +25,7 @@ async fn process(record: &str, attempt: u32, fence: i64) -> Result<(), String> {
 
 /// Runs once: claim, process, settle. Returns the number of records.
 async fn run(inbox: &QueueHandle, instance: &str) -> Result<usize, turno::Error> {
-    let claimed = inbox.claim(instance, BATCH, Span::ZERO).await?;
+    let claimed = inbox.claim(Claim::by(instance).max(BATCH)).await?;
     for Delivery { reference, items, attempt, .. } in &claimed {
         let record = &items[0];
         let (act, how) = match process(&record.payload, *attempt, reference.fence.0).await {
@@ -55,7 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     inbox.enqueue(drafts.collect::<Result<_, _>>()?).await?;
 
     if arguments.next().as_deref() == Some("hang") {
-        let claimed = inbox.claim(&instance, 1, Span::ZERO).await?;
+        let claimed = inbox.claim(Claim::by(&instance)).await?;
         println!("{instance}: took {} under fence {}", claimed[0].items[0].id, claimed[0].reference.fence.0);
         std::future::pending::<()>().await;
     }

@@ -20,7 +20,7 @@ pub(crate) mod task;
 pub(crate) mod telemetry;
 pub(crate) mod worker;
 
-pub use lease::{LeaseAnswer, LeasePage};
+pub use lease::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage};
 
 use crate::clock::Clock;
 use crate::error::Error;

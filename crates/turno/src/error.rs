@@ -29,6 +29,12 @@ pub enum Error {
     /// The change of access is not allowed or not possible.
     #[error(transparent)]
     Refused(ChangeRefused),
+    /// A lease refused the command.
+    #[error(transparent)]
+    Lease(#[from] turno_core::lease::Refused),
+    /// A held lease was lost before it was released.
+    #[error(transparent)]
+    Lost(#[from] crate::engine::hold::Loss),
     /// A machine's token must name an instance to hold a lease.
     #[error("a machine's token must name its instance; add one")]
     InstanceRequired,
@@ -55,6 +61,41 @@ pub enum Error {
     /// The engine has been closed.
     #[error("closed; open it again")]
     Closed,
+}
+
+impl Error {
+    /// Returns the stable code of the error, the same as in the HTTP API.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Invalid(_) | Error::Policy(_) | Error::Source(_) => "invalid",
+            Error::TooDeep { .. } => "payload_too_deep",
+            Error::Denied(denied) | Error::Refused(ChangeRefused::Denied(denied)) => denied_code(denied),
+            Error::Refused(ChangeRefused::MoreThanHeld(_)) => "more_than_held",
+            Error::Refused(ChangeRefused::LastAdmin(_)) => "last_admin",
+            Error::Refused(ChangeRefused::Exists(_)) => "already_exists",
+            Error::Refused(ChangeRefused::Unknown(_)) => "not_found",
+            Error::Refused(ChangeRefused::HasAdmin | ChangeRefused::Invalid(_)) => "invalid",
+            Error::Lease(refused) => refused.code(),
+            Error::Lost(_) => "lease_lost",
+            Error::InstanceRequired => "instance_required",
+            Error::WrongStatus { .. } => "wrong_status",
+            Error::Unknown(_) => "not_found",
+            Error::Overloaded => "overloaded",
+            Error::Store(StoreError::Unavailable(_) | StoreError::Conflict(_)) => "database_unavailable",
+            Error::Store(StoreError::File(fault)) => fault.code(),
+            Error::Store(StoreError::Unknown(_)) => "outcome_unknown",
+            Error::Store(_) => "internal",
+            Error::Closed => "stopping",
+        }
+    }
+}
+
+fn denied_code(denied: &Denied) -> &'static str {
+    match denied {
+        Denied::Unauthenticated => "unauthenticated",
+        Denied::Missing(_) => "forbidden",
+        Denied::OtherResource(_) => "other_resource",
+    }
 }
 
 /// Lets functions that convert a text into a name also accept the name itself.

@@ -2,7 +2,7 @@
 //!
 //! Start with [`Turno::open`]. The handle it returns is the whole API:
 //!
-//! - Leases: [`Turno::hold`] for a program, [`Turno::lease`] for single commands.
+//! - Leases: [`Turno::lease`] claims, renews and releases; [`Lease::hold`] keeps a lease while a program works.
 //! - Queues: [`Turno::put_queue`] creates a queue, [`QueueHandle`] enqueues, claims and settles items, and
 //!   [`QueueHandle::worker`] runs a handler for each delivery.
 //! - Tasks: [`Turno::task_create`], [`Turno::task`] and [`Turno::task_finalize`].
@@ -26,17 +26,22 @@ mod stores;
 mod sweep;
 mod upkeep;
 
+/// Queues: items, claims, deliveries, settlements and workers.
+pub mod queue {
+    pub use crate::engine::queue::{Claim, ClaimedItem, Delivery, DeliveryItem};
+}
+
 pub use engine::access::{NewPerson, NewToken, PersonChange};
 pub use engine::check::{CheckProgress, Repair, RepairedLane};
-pub use engine::hold::{Hold, HoldWish, Loss};
+pub use engine::hold::{Hold, HoldRequest, Loss};
 pub use engine::queue::{
-    ClaimedItem, Delivery, DeliveryItem, Draft, Exhausted, Overview, QueueHandle, Settled, Settlement,
+    Claim, ClaimedItem, Delivery, DeliveryItem, Draft, Exhausted, Overview, QueueHandle, Settled, Settlement,
 };
 pub use engine::schema::schema;
 pub use engine::sync::{Installed, SourceTrouble, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus};
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
 pub use engine::worker::{Failed, Job, RunningWorker, Worker, WorkerLimit};
-pub use engine::{LeaseAnswer, LeasePage, Options, Turno};
+pub use engine::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage, Options, Turno};
 pub use error::Error;
 pub use live::{Live, Subscription};
 pub use store::{Answer, HandOut, ItemQuery, ItemRecord, LaneLocks, SchemaState, TaskPage, TaskQuery};

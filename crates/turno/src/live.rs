@@ -91,10 +91,10 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::event::Topic;
-    /// use turno::{Action, Live};
+    /// use turno::Live;
     ///
     /// let mut listener = turno.subscribe(Topic::Leases.into(), None).await?;
-    /// turno.lease(turno.command("caja:7", "ana", Action::Claim { ttl: None, wait: false })?).await?;
+    /// turno.lease("caja:7").claim("ana").await?;
     ///
     /// let Live::Event { position, event } = listener.next().await? else { panic!("no event is missing") };
     /// assert_eq!((&*event.name, &*event.resource), ("lease.claimed", "caja:7"));

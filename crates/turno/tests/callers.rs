@@ -8,6 +8,7 @@ use turno::clock::{Clock, Manual};
 use turno::core::id::{ItemId, QueueName};
 use turno::core::queue::{Kind, Last, Policy};
 use turno::core::time::{Span, Time};
+use turno::queue::Claim;
 use turno::store::Group;
 use turno::{Draft, Options, QueueHandle, Turno};
 use turno_testkit::model::{Model, Trouble};
@@ -62,7 +63,7 @@ impl Engine {
     /// The next claim gets the item on its first attempt.
     async fn assert_untouched(&self) {
         meanwhile().await;
-        let got = self.queue.claim("here", 1, Span::ZERO).await.expect("the model answers");
+        let got = self.queue.claim(Claim::by("here")).await.expect("the model answers");
         assert_eq!(got.iter().map(|got| got.attempt).collect::<Vec<_>>(), [1]);
     }
 
@@ -81,7 +82,7 @@ impl Engine {
 #[tokio::test]
 async fn a_claim_whose_caller_disconnected_before_its_group_was_formed_hands_out_nothing() {
     let engine = engine().await;
-    let mut claim = Box::pin(engine.queue.claim("gone", 1, Span::ZERO));
+    let mut claim = Box::pin(engine.queue.claim(Claim::by("gone")));
     begin(&mut claim).await;
     drop(claim);
     engine.assert_untouched().await;
@@ -91,7 +92,7 @@ async fn a_claim_whose_caller_disconnected_before_its_group_was_formed_hands_out
 #[tokio::test]
 async fn a_delivery_whose_caller_disconnected_during_the_commit_is_returned() {
     let engine = engine().await;
-    let mut claim = Box::pin(engine.queue.claim("late", 1, Span::ZERO));
+    let mut claim = Box::pin(engine.queue.claim(Claim::by("late")));
     begin(&mut claim).await;
     meanwhile().await;
     assert_eq!(*engine.asked.lock().unwrap(), ["late"], "the claim is in a group");
@@ -106,7 +107,7 @@ async fn a_delivery_whose_caller_disconnected_during_the_commit_is_returned() {
 #[tokio::test]
 async fn a_delivery_whose_answer_was_never_received_is_returned() {
     let engine = engine().await;
-    let mut claim = Box::pin(engine.queue.claim("slow", 1, Span::ZERO));
+    let mut claim = Box::pin(engine.queue.claim(Claim::by("slow")));
     begin(&mut claim).await;
     meanwhile().await;
     assert_eq!((engine.last().await, engine.queue.counts().await.unwrap().in_process), (Last::None, 1));
@@ -119,13 +120,13 @@ async fn a_delivery_whose_answer_was_never_received_is_returned() {
 #[tokio::test]
 async fn claims_that_find_nothing_share_one_sweep() {
     let engine = engine().await;
-    engine.queue.claim("dead", 1, Span::ZERO).await.unwrap();
+    engine.queue.claim(Claim::by("dead")).await.unwrap();
     for (looks, ms) in [(1, 0), (2, 1), (3, 1)] {
         engine.time.advance(Span(ms));
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..20 {
             let queue = engine.queue.clone();
-            calls.spawn(async move { queue.claim(&format!("w{n}"), 1, Span::ZERO).await.unwrap() });
+            calls.spawn(async move { queue.claim(Claim::by(format!("w{n}"))).await.unwrap() });
         }
         assert!(calls.join_all().await.into_iter().all(|got| got.is_empty()));
         assert_eq!(engine.model.sweeps(), looks, "a new sweep runs only after time has passed");
@@ -135,7 +136,7 @@ async fn claims_that_find_nothing_share_one_sweep() {
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..20 {
         let queue = engine.queue.clone();
-        calls.spawn(async move { queue.claim(&format!("w{n}"), 1, Span::ZERO).await.unwrap() });
+        calls.spawn(async move { queue.claim(Claim::by(format!("w{n}"))).await.unwrap() });
     }
     let got: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
     assert_eq!((got.len(), got[0].attempt), (1, 2));

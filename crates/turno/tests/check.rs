@@ -11,6 +11,7 @@ use turno::core::lease::{Action, Holder};
 use turno::core::queue::Act;
 use turno::core::task::{self, Goods, Movement, NewLine};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::{Check, Sequenced};
 use turno::{Draft, Kind, NewPerson, NewToken, Policy, QueueHandle, Role, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
@@ -156,7 +157,7 @@ async fn fill(world: &World) {
     let turno = &world.turno;
     for user in ["ana", "luis", "eva"] {
         let action = Action::ForceClaim { reason: "turno".to_owned(), fence: None };
-        turno.lease(turno.command("r", user, action).unwrap()).await.unwrap();
+        turno.lease_command(turno.command("r", user, action).unwrap()).await.unwrap();
         world.advance(1_000);
     }
     let plain = |kind| Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::for_kind(kind) };
@@ -196,7 +197,7 @@ async fn push(queue: &QueueHandle, items: &[(&str, &str)]) {
 }
 
 async fn take(queue: &QueueHandle) -> turno::core::queue::DeliveryRef {
-    queue.claim("w", 1, Span::ZERO).await.unwrap()[0].reference
+    queue.claim(Claim::by("w")).await.unwrap()[0].reference
 }
 
 /// Checks repeatedly while two instances work.
@@ -215,10 +216,10 @@ async fn assert_intact_in_use(backend: Backend) {
                     &[(&format!("{n}-{round}-a"), "k"), (&format!("{n}-{round}-b"), &format!("k{}", round % 3))],
                 )
                 .await;
-                let got = queue.claim("w", 2, Span::ZERO).await.unwrap();
+                let got = queue.claim(Claim::by("w").max(2)).await.unwrap();
                 queue.ack(got.iter().map(|got| got.reference)).await.unwrap();
                 let take = Action::ForceClaim { reason: "x".to_owned(), fence: None };
-                turno.lease(turno.command("r", &format!("u{n}"), take).unwrap()).await.unwrap();
+                turno.lease_command(turno.command("r", &format!("u{n}"), take).unwrap()).await.unwrap();
             }
         });
     }

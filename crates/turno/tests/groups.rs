@@ -24,7 +24,7 @@ fn command(resource: &str, action: Action) -> Command {
 }
 
 async fn claim(turno: &Turno, resource: &str) -> Result<LeaseAnswer, Error> {
-    turno.lease(command(resource, Action::Claim { ttl: None, wait: false })).await
+    turno.lease_command(command(resource, Action::Claim { ttl: None, wait: false })).await
 }
 
 fn claims(group: &Group, resource: &str) -> bool {
@@ -96,12 +96,13 @@ async fn overload_refuses_new_claims_but_not_heartbeats_and_releases() {
     while refused.load(Ordering::SeqCst) < 10_000 {
         tokio::task::yield_now().await;
     }
-    let beat = turno.lease(command("mine", Action::Heartbeat { fence, idle: None, worked: false })).await.unwrap();
+    let beat =
+        turno.lease_command(command("mine", Action::Heartbeat { fence, idle: None, worked: false })).await.unwrap();
     assert!(matches!(beat.answer, Ok(Outcome::Beat(_))), "a heartbeat is answered while new claims are refused");
     // A release still fits on a route that is full of new commands.
     let release = command("mine", Action::Release { fence, claim: None });
     let answer = tokio::select! {
-        answer = turno.lease(release) => Some(answer),
+        answer = turno.lease_command(release) => Some(answer),
         () = tokio::task::yield_now() => None,
     };
     assert_eq!(answer, None, "the release waits instead of being refused");

@@ -19,6 +19,7 @@ use turno::core::id::{Sku, UserId};
 use turno::core::lease::{self, Holder, Policies};
 use turno::core::task::{self, Goods, Movement, NewLine, Status};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::TaskQuery;
 use turno::{Action, Draft, Job, Kind, Options, Policy, QueueHandle, RunningWorker, Turno};
 use turno_testkit::postgres::Cluster;
@@ -91,7 +92,7 @@ async fn instance(url: &str, file: &Path, careless: bool) {
 /// Acks first, writes afterwards, and aborts in between.
 async fn careless_work(queue: &QueueHandle, file: &Path) {
     for round in 0.. {
-        let got = queue.claim("careless", 1, Span(1_000)).await.unwrap();
+        let got = queue.claim(Claim::by("careless").wait(Duration::from_millis(1_000))).await.unwrap();
         queue.ack(got.iter().map(|got| got.reference)).await.unwrap();
         if round == 2 {
             std::process::abort();

@@ -30,6 +30,7 @@ use tokio_postgres::{Client, NoTls, Row};
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Delivery, Draft, Options, QueueHandle, Turno};
 use turno_testkit::postgres::Cluster;
 
@@ -100,11 +101,11 @@ fn id(text: &str) -> ItemId {
 }
 
 async fn claim(queue: &QueueHandle) -> Option<Delivery> {
-    soon(queue.claim("worker", 1, Span::ZERO)).await.unwrap().pop()
+    soon(queue.claim(Claim::by("worker"))).await.unwrap().pop()
 }
 
 async fn claimed_ids(queue: &QueueHandle, max: u32) -> Vec<String> {
-    let got = soon(queue.claim("worker", max, Span::ZERO)).await.unwrap();
+    let got = soon(queue.claim(Claim::by("worker").max(max))).await.unwrap();
     got.iter().flat_map(|got| got.items.iter().map(|item| item.id.to_string())).collect()
 }
 

@@ -40,6 +40,7 @@ use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::sync::{OnLeave, Outgoing, Relation, Source};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Delivery, Options, QueueHandle, Settlement, SyncHandle, Turno};
 use turno_testkit::postgres::Cluster;
 
@@ -132,7 +133,7 @@ impl World {
     }
 
     async fn claim(&self) -> Option<Delivery> {
-        self.queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
+        self.queue.claim(Claim::by("worker")).await.unwrap().pop()
     }
 
     /// Delivers one event as the server does: reads the current data, sends them, acks.

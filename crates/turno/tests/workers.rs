@@ -106,7 +106,7 @@ async fn a_handler_is_dropped_when_no_renewal_reaches_the_database_before_the_ex
             std::future::pending().await
         }
     });
-    let running = worker.concurrency(1).grace(Span::ZERO).start().unwrap();
+    let running = worker.concurrency(1).grace(Duration::ZERO).start().unwrap();
     until("the handler runs", || flag.load(Ordering::SeqCst)).await;
     for (ms, times) in [(20_000, 1), (20_000, 2), (19_999, 3)] {
         time.advance(Span(ms));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Statement};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Draft, Kind, Policy, QueueHandle, Turno};
 
 /// The lock timeout of Turno's deliveries.
@@ -223,7 +224,7 @@ impl Instance {
     }
 
     async fn turno(&self, inbox: &QueueHandle, name: &str) -> Outcome<Ended> {
-        let taken = inbox.claim(name, u32::try_from(self.batch)?, Span::ZERO).await?;
+        let taken = inbox.claim(Claim::by(name).max(u32::try_from(self.batch)?)).await?;
         let ids = taken.iter().map(|got| Ok(got.items[0].payload.parse::<usize>()?)).collect::<Outcome<Vec<_>>>()?;
         if self.call(&ids).await.is_err() {
             return Ok(Ended::Struck);

@@ -157,9 +157,10 @@ pub enum Beat {
 }
 
 /// The reason why a command was refused. The command had no effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Another holder has a live lease.
+    #[error("held by {}", .grant.holder.name)]
     HeldBy {
         /// The live ownership.
         grant: Grant,
@@ -167,6 +168,7 @@ pub enum Refused {
         position: Option<usize>,
     },
     /// The lease is free, but offered to a waiting holder.
+    #[error("offered to {}", .offer.to.name)]
     OfferedTo {
         /// The offer.
         offer: Offer,
@@ -174,23 +176,45 @@ pub enum Refused {
         position: Option<usize>,
     },
     /// The ownership with the caller's fence is over, or never was the caller's.
+    #[error("the lease was lost")]
     Lost {
         /// How the ownership ended. `None` if the row no longer holds that ending; the history may.
         ending: Option<Ending>,
     },
     /// An open application transaction relies on the ownership, which cannot end before that transaction does.
+    #[error("an open transaction relies on the lease")]
     Pinned,
     /// The waiting line is full.
+    #[error("the waiting line is full")]
     LineFull,
     /// The caller already holds the lease, so the caller cannot wait for it.
+    #[error("the caller already holds the lease")]
     AlreadyHolder,
     /// The policy has an idle guard, so a heartbeat must say for how long the person has been idle.
+    #[error("the heartbeat must say for how long the person has been idle")]
     IdleMissing,
     /// The requested ttl is outside the policy's bounds.
+    #[error("the ttl must lie between {} and {} ms", crate::limits::SPAN_MIN.0, .max.0)]
     TtlOutOfBounds {
         /// The longest ttl that a claim may ask for.
         max: Span,
     },
+}
+
+impl Refused {
+    /// Returns the stable code of the refusal, the same as in the HTTP API.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refused::HeldBy { .. } => "lease_held",
+            Refused::OfferedTo { .. } => "lease_offered",
+            Refused::Lost { .. } => "lease_lost",
+            Refused::Pinned => "lease_pinned",
+            Refused::LineFull => "line_full",
+            Refused::AlreadyHolder => "already_holder",
+            Refused::IdleMissing => "idle_required",
+            Refused::TtlOutOfBounds { .. } => "ttl_out_of_bounds",
+        }
+    }
 }
 
 /// The complete decision: the answer, and what the store must write with it.

@@ -137,7 +137,7 @@ const INVITATION: Span = Span::from_secs(30 * 60);
 /// Prints a link for the first administrator, if there is none. The transaction that makes the link checks that,
 /// because an administrator can be added at any moment.
 async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
-    let link = match turno.make_link(LinkFor::Setup, INVITATION).await {
+    let link = match turno.make_link(LinkFor::Setup, INVITATION.into()).await {
         Err(Error::Refused(ChangeRefused::HasAdmin)) => return Ok(()),
         link => link.map_err(refused)?,
     };

@@ -136,8 +136,8 @@ impl Pusher {
             .instance(&inner.shared.instance)
             .concurrency(inner.target.endpoint.concurrency)
             .limit(worker_hands)
-            .margin(margin(&row.policy))
-            .grace(inner.shared.grace)
+            .margin(margin(&row.policy).into())
+            .grace(inner.shared.grace.into())
             .start()?;
         let mut keeper = JoinSet::new();
         keeper.spawn(inner.clone().keep());

@@ -82,7 +82,7 @@ pub(crate) async fn act(
     action: Action,
 ) -> Result<(LeaseView, Outcome), Problem> {
     let command = caller.0.command_of(resource, who.clone(), action);
-    let answer = caller.0.lease(command).await;
+    let answer = caller.0.lease_command(command).await;
     to_view(caller, &who, answer).await
 }
 

@@ -331,6 +331,11 @@ impl From<Error> for Problem {
                 };
                 problem.cause(format!("{refused}; {}", refused.next()))
             }
+            // Handlers execute lease commands as data, so a refusal is an answer there and not an error.
+            Error::Lease(_) | Error::Lost(_) => {
+                tracing::error!(%error, "a lease was refused outside its command");
+                Problem::new(Code::Internal)
+            }
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
             Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {

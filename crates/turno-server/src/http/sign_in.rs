@@ -102,7 +102,7 @@ async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result
         Some(LinkFor::Setup) => {
             // A setup link was opened at the sign-in page. Redeeming has used it up, so a new one is made for the setup
             // page.
-            let link = app.trusted().make_link(LinkFor::Setup, setup::LINK).await?;
+            let link = app.trusted().make_link(LinkFor::Setup, setup::LINK.into()).await?;
             Ok(Redirect::to(&format!("/setup?link={link}")).into_response())
         }
         None => Err(Problem::new(Code::LinkUsed)),
@@ -178,7 +178,7 @@ async fn by_password(
 }
 
 async fn open(app: &App, user: UserId) -> Result<String, Problem> {
-    let (_, secret) = app.trusted().open_session(user, SESSION).await?;
+    let (_, secret) = app.trusted().open_session(user, SESSION.into()).await?;
     Ok(secret)
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn is_work(request: &Request) -> bool {
 
 /// Extends the console session. A failure has no effect yet, because the next request tries again.
 pub(crate) async fn keep(caller: &Caller) {
-    if let Err(error) = caller.0.renew_session(SESSION, SESSION_MOST).await {
+    if let Err(error) = caller.0.renew_session(SESSION.into(), SESSION_MOST.into()).await {
         tracing::debug!(target: "turno::http", %error, "a session was not renewed");
     }
 }

@@ -153,7 +153,7 @@ async fn check_finds_nothing_in_a_sound_database(world: World) {
 
 async fn check_finds_a_rewritten_audit(world: World) {
     let force = Action::ForceClaim { reason: "urgent".to_owned(), fence: None };
-    world.turno.lease(world.turno.command("caja:3", "eva", force).unwrap()).await.unwrap();
+    world.turno.lease_command(world.turno.command("caja:3", "eva", force).unwrap()).await.unwrap();
     let shell = Shell::at(&world);
     let head = shell.run(&["audit", "verify"]).await.done().to_owned();
     assert_eq!(shell.run(&["audit", "verify", "--head", &head]).await.done(), head);

@@ -29,7 +29,7 @@ async fn ways(world: &World) -> [Shell; 2] {
 
 async fn force_release(world: &World, resource: &str) {
     let force = Action::ForceRelease { reason: "for a test".to_owned(), fence: None };
-    let answer = world.turno.lease(world.turno.command(resource, "eva", force).unwrap()).await.unwrap();
+    let answer = world.turno.lease_command(world.turno.command(resource, "eva", force).unwrap()).await.unwrap();
     assert!(answer.answer.is_ok(), "{answer:?}");
 }
 
@@ -52,7 +52,7 @@ async fn a_command_gets_its_fence_and_its_exit_code_is_passed_on(world: World) {
 
 async fn a_command_is_not_run_while_another_user_holds_the_lease(world: World) {
     let claim = world.turno.command("job", "leo", Action::Claim { ttl: None, wait: false }).unwrap();
-    assert!(world.turno.lease(claim).await.unwrap().answer.is_ok());
+    assert!(world.turno.lease_command(claim).await.unwrap().answer.is_ok());
     for shell in ways(&world).await {
         let refused = shell.run(&["run", "--resource", "job", "--wait", "100ms", "--", "echo", "ran"]).await;
         assert!(refused.refused(75).contains("leo"), "the refusal names the holder: {refused:?}");

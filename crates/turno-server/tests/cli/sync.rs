@@ -6,6 +6,7 @@ use turno::core::destination::Failure;
 use turno::core::id::Lane;
 use turno::core::queue::Act;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Draft, Kind, Policy, Settlement};
 
 use crate::cases;
@@ -223,7 +224,7 @@ async fn one_key_is_sent_again(world: World) {
     let sent = shell.run(&["sync", "resync", "--key", "42"]).await;
     assert!(sent.done().is_empty() && sent.talk.contains("42 is on its way"), "{sent:?}");
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    let got = queue.claim("worker", 1, Span::ZERO).await.unwrap();
+    let got = queue.claim(Claim::by("worker")).await.unwrap();
     assert_eq!(got[0].key.as_ref().unwrap().as_str(), "42");
 }
 
@@ -325,7 +326,7 @@ async fn r10_a_status_without_the_secret_fails_and_names_the_variable(world: Wor
 async fn delivered(world: &World) {
     let sync = world.turno.sync(turno::core::sync::Source::siper());
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    while let Some(got) = queue.claim("worker", 1, Span::ZERO).await.unwrap().pop() {
+    while let Some(got) = queue.claim(Claim::by("worker")).await.unwrap().pop() {
         let data = sync.current(got.key.as_ref().unwrap()).await.unwrap().into_data();
         sync.delivered(&got, sync.source().action(data.is_some()), data.as_deref()).await.unwrap();
         queue.ack([got.reference]).await.unwrap();
@@ -362,7 +363,7 @@ async fn s12_a_status_fails_for_missing_rows_exhausted_items_and_disabled_trigge
     let output = status().await;
     assert_eq!((output.code, counted(&output)[1]), (Some(0), Some(0)), "its deactivation is queued: {output:?}");
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    let got = queue.claim("worker", 1, Span::ZERO).await.unwrap().remove(0);
+    let got = queue.claim(Claim::by("worker")).await.unwrap().remove(0);
     let act = Act::Fail { error: "HTTP 500".to_owned(), item: None, retry_in: None, give_up: true };
     queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     let output = status().await;

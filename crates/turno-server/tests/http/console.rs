@@ -7,6 +7,7 @@ use reqwest::{Method, redirect};
 use serde_json::json;
 use turno::core::lease::Action;
 use turno::core::queue::OnExhausted;
+use turno::queue::Claim;
 use turno::{Draft, Kind, Policy};
 
 cases![
@@ -133,7 +134,7 @@ pub(crate) async fn furnished(world: &World) {
 
 async fn lock(world: &World, resource: &str) {
     let claim = Action::Claim { ttl: None, wait: false };
-    world.turno.lease(world.turno.command(resource, "ana", claim).unwrap()).await.unwrap().answer.unwrap();
+    world.turno.lease_command(world.turno.command(resource, "ana", claim).unwrap()).await.unwrap().answer.unwrap();
 }
 
 const PAGES: &[&str] = &[
@@ -262,13 +263,13 @@ async fn foreign_names_are_escaped_on_every_page(world: World) {
         world.turno.put_queue("inbox", Policy { max_attempts: 1, ..Policy::for_kind(Kind::Inbox) }).await.unwrap();
     let draft = Draft::json(&json!({ "x": EVIL })).unwrap().id(EVIL).unwrap().key(EVIL).unwrap();
     queue.enqueue(vec![draft]).await.unwrap();
-    let got = queue.claim(EVIL, 1, turno::core::time::Span::ZERO).await.unwrap();
+    let got = queue.claim(Claim::by(EVIL)).await.unwrap();
     let ana = world.client("ana").await;
     drop(got);
     ana.post("/v1/users", json!({})).await.problem(403, "forbidden");
     world.turno.add_person(turno::NewPerson::new(EVIL, EVIL, turno::Role::Editor).unwrap()).await.unwrap();
     let claim = Action::Claim { ttl: None, wait: false };
-    world.turno.lease(world.turno.command(EVIL, EVIL, claim).unwrap()).await.unwrap().answer.unwrap();
+    world.turno.lease_command(world.turno.command(EVIL, EVIL, claim).unwrap()).await.unwrap().answer.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;
     let name = encoded(EVIL);
     let reason =

@@ -6,8 +6,10 @@ use crate::console::Browser;
 use crate::receiver::PATIENCE;
 use crate::sync::users;
 use crate::world::{Running, World};
+use std::time::Duration;
 use turno::core::queue::Act;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::AuditQuery;
 use turno::{DeliveryItem, Draft, ItemQuery, Settlement};
 
@@ -101,7 +103,7 @@ async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(worl
     database.batch_execute(&world.turno.sync(turno::core::sync::Source::siper()).plan().await.unwrap()).await.unwrap();
     database.execute(include_str!("../cli/sync_user.sql"), &[&42]).await.unwrap();
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    let got = queue.claim("a mano", 1, Span::from_secs(5)).await.unwrap().remove(0);
+    let got = queue.claim(Claim::by("a mano").wait(Duration::from_secs(5))).await.unwrap().remove(0);
     assert_eq!(got.attempt, 1, "no other worker has claimed the item");
     let item: DeliveryItem = got.items[0].clone();
     assert!(eva.page("/sync?queue=usuarios_modulo&state=in_process").await.contains("EN_PROCESO"));
@@ -186,5 +188,5 @@ async fn sync_actions_need_the_manage_permission(world: World) {
     let page = vera.page("/sync?all=usuarios").await;
     assert!(!page.contains("name=\"reason\"") && !page.contains("Enviar todo"), "{page}");
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    assert!(queue.claim("nadie", 1, Span::ZERO).await.unwrap().is_empty(), "no key was queued");
+    assert!(queue.claim(Claim::by("nadie")).await.unwrap().is_empty(), "no key was queued");
 }

@@ -4,6 +4,7 @@ use crate::cases;
 use crate::console::Browser;
 use crate::world::World;
 use turno::core::lease::Action;
+use turno::queue::Claim;
 use turno::{Draft, Kind, Policy};
 
 cases![
@@ -35,7 +36,7 @@ async fn errors_are_shown_in_the_readers_language(world: World) {
     }
     // The start of an ownership is shown as a duration, because a time of day would need the reader's time zone.
     let command = world.turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false }).unwrap();
-    world.turno.lease(command).await.unwrap().answer.unwrap();
+    world.turno.lease_command(command).await.unwrap().answer.unwrap();
     let refused = world.client("leo").await.post("/v1/leases/caja%3A1/claim", serde_json::json!({})).await.expect(409);
     let detail = refused["detail"].as_str().unwrap();
     assert!(detail.contains("desde hace ") && !detail.contains('Z'), "{detail}");
@@ -74,7 +75,7 @@ async fn an_empty_queue_shows_a_command_that_can_be_pasted(world: World) {
 async fn the_audit_shows_names_and_translated_details(world: World) {
     let eva = Browser::signed_in(&world, "eva").await;
     let command = world.turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false }).unwrap();
-    world.turno.lease(command).await.unwrap().answer.unwrap();
+    world.turno.lease_command(command).await.unwrap().answer.unwrap();
     eva.done("/console/leases/caja%3A1/force-release", &[("reason", "se fue"), ("back", "/leases")]).await;
     eva.done("/console/people", &[("id", "sol.v"), ("name", "Sol Vega"), ("role", "viewer")]).await;
     eva.done("/console/people/sol.v/change", &[("name", "Sol Vega"), ("role", "editor")]).await;
@@ -105,7 +106,7 @@ async fn the_overview_links_to_items_that_need_attention(world: World) {
     let entrada = world.turno.put_queue("entrada", policy).await.unwrap();
     world.turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await.unwrap();
     entrada.enqueue(vec![Draft { payload: "{}".into(), ..Draft::default() }]).await.unwrap();
-    let got = entrada.claim("uno", 1, turno::core::time::Span::ZERO).await.unwrap().remove(0);
+    let got = entrada.claim(Claim::by("uno")).await.unwrap().remove(0);
     let act = turno::core::queue::Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: false };
     entrada.settle(vec![turno::Settlement { reference: got.reference, act }]).await.unwrap();
     let page = Browser::signed_in(&world, "ana").await.page("/").await;

@@ -175,7 +175,7 @@ async fn a_position_that_is_gone_is_answered_with_reset(world: World) {
         let next = listener.event().await;
         assert!(next.id > reset.id, "the stream goes on from the reset");
         let held = ana.get("/v1/leases/caja:1").await.expect(200);
-        world.turno.lease(released(&world, held["fence"].as_i64().unwrap())).await.unwrap().answer.unwrap();
+        world.turno.lease_command(released(&world, held["fence"].as_i64().unwrap())).await.unwrap().answer.unwrap();
     }
 }
 

@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Draft, Kind, Options, Policy, Turno};
 
 cases![
@@ -98,7 +99,7 @@ async fn the_documented_metrics_are_the_served_ones(mut world: World) {
     let policy = Policy { lock_timeout: Span(100), ..Policy::for_kind(Kind::Inbox) };
     let queue = world.turno.put_queue("mails", policy).await.unwrap();
     queue.enqueue(vec![Draft::json("hola").unwrap(), Draft::json("adiós").unwrap()]).await.unwrap();
-    assert_eq!(queue.claim("w1", 1, Span::ZERO).await.unwrap().len(), 1);
+    assert_eq!(queue.claim(Claim::by("w1")).await.unwrap().len(), 1);
     ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
     ana.get("/v1/leases/caja:1/none").await;
     // No server listens on that port.

@@ -5,6 +5,7 @@ use crate::console::Browser;
 use crate::world::{Answer, Client, Running, World, answer};
 use reqwest::{Method, redirect};
 use serde_json::json;
+use std::time::Duration;
 use turno::core::time::Span;
 use turno::{LinkFor, NewPerson, PersonChange, Role, Turno};
 
@@ -24,7 +25,7 @@ cases![
     the_first_administrator_is_created_once_by_concurrent_calls,
 ];
 
-const HOUR: Span = Span::from_secs(3_600);
+const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Returns a client that follows no redirects.
 fn browser() -> reqwest::Client {
@@ -225,7 +226,7 @@ async fn a_session_is_renewed_by_work_and_not_by_background_requests(world: Worl
     assert_eq!(ends(&token.id).await, token.expires_at.unwrap(), "requests of an open page do not renew");
     assert_eq!(ask(secret, Method::GET, "/tasks", &[html]).await, 200);
     let until = ends(&token.id).await;
-    assert!(token.expires_at.unwrap().until(until) > Span(HOUR.0 * 10), "{until:?}");
+    assert!(token.expires_at.unwrap().until(until) > Span::from(HOUR * 10), "{until:?}");
     assert_eq!(ask(secret, Method::GET, "/tasks", &[html]).await, 200);
     assert_eq!(ends(&token.id).await, until, "a session is not renewed with every page");
     let (other, secret) = world.turno.open_session(ana(), HOUR).await.unwrap();

@@ -1,9 +1,10 @@
 //! Sync sources: the configuration, the installed triggers, and sending a key again.
 
 use serde_json::json;
+use std::time::Duration;
 use turno::core::queue::Act;
 use turno::core::sync::{Difference, Source};
-use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{NewToken, Permission, Settlement};
 
 use crate::cases;
@@ -109,7 +110,7 @@ async fn sending_a_key_again_needs_the_permission(world: World) {
     }
     answer.expect(202);
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    let got = queue.claim("worker", 1, Span::from_secs(5)).await.unwrap();
+    let got = queue.claim(Claim::by("worker").wait(Duration::from_secs(5))).await.unwrap();
     assert_eq!(got[0].key.as_ref().unwrap().as_str(), "42");
 }
 
@@ -297,7 +298,7 @@ async fn source_changes_are_audited_and_a_source_item_cannot_be_edited(world: Wo
     tokio::time::timeout(PATIENCE, all).await.expect("the end of the resync is announced");
     // The delivery contains the row, so an edited payload would be ignored.
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
-    let got = queue.claim("worker", 1, Span::from_secs(5)).await.unwrap().remove(0);
+    let got = queue.claim(Claim::by("worker").wait(Duration::from_secs(5))).await.unwrap().remove(0);
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
     queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
     let path = format!("/v1/queues/usuarios_modulo/items/{}/retry", got.items[0].id);

@@ -8,6 +8,7 @@ use turno::core::id::{Fence, ItemId, Key, QueueName, Resource};
 use turno::core::lease::{Action, Command as LeaseCommand, Policy as LeasePolicy};
 use turno::core::queue::{Act, DeliveryRef, Policy};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Pulse;
 use turno::{ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement, Turno};
 
@@ -128,14 +129,17 @@ impl Session {
             }
             Command::Claim { queue, max, request } => {
                 let request = request.map(|request| format!("r{request}"));
-                let got = self.queues[queue].claim_as("w", max, Span::ZERO, request.as_deref()).await.expect("answers");
+                let got = self.queues[queue]
+                    .claim(Claim::by("w").max(max).request(request.as_deref()))
+                    .await
+                    .expect("answers");
                 for got in &got {
                     self.reference.push((queue, got.reference, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
                 Answer::Delivery(got)
             }
             Command::ClaimItem { queue, id } => {
-                let claimed = self.queues[queue].claim_item("w", id_of(id)).await.expect("answers");
+                let claimed = self.queues[queue].claim_item(id_of(id), Claim::by("w")).await.expect("answers");
                 if let ClaimedItem::Delivered(got) = &claimed {
                     self.reference.push((queue, got.reference, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
@@ -239,7 +243,7 @@ impl Session {
             offer: Span(300),
         };
         let command = LeaseCommand { resource: resource.clone(), who: holder(USERS[user]), via: None, policy, action };
-        let answer = self.turno.lease(command).await.expect("answers");
+        let answer = self.turno.lease_command(command).await.expect("answers");
         if let (Ok(turno::core::lease::Outcome::Claimed { .. }), Some(grant)) = (&answer.answer, &answer.state.grant) {
             self.fences.push((user, resource, grant.fence));
         }

@@ -1,6 +1,7 @@
 //! Access: permissions, tokens, sessions and roles take effect from the next request on, on every instance.
 
 use super::world::{World, draft, holder, queue_name};
+use std::time::Duration;
 use turno::core::access::{ChangeRefused, Denied, Permission, Role};
 use turno::core::event::{Topic, Topics};
 use turno::core::id::{Instance, Resource, UserId};
@@ -8,6 +9,7 @@ use turno::core::lease::{Action, Cause, Command, Holder, Outcome, Refused};
 use turno::core::queue::{Kind, Policy};
 use turno::core::task::{self, Goods, Movement, NewLine, TaskId};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::{AuditQuery, LeaseQuery};
 use turno::{Error, Job, LeaseAnswer, Live, NewPerson, NewToken, PersonChange, Subscription, Turno};
 
@@ -53,7 +55,7 @@ fn named(turno: &Turno, name: &str, action: Action) -> Command {
 }
 
 async fn claim(turno: &Turno, name: &str) -> Result<LeaseAnswer, Error> {
-    turno.lease(named(turno, name, Action::Claim { ttl: None, wait: false })).await
+    turno.lease_command(named(turno, name, Action::Claim { ttl: None, wait: false })).await
 }
 
 fn missing(permission: Permission) -> Error {
@@ -93,13 +95,13 @@ async fn without_the_permission_nothing_changes(world: World) {
         Action::RequestRelease { message: None },
         Action::JoinLine,
     ] {
-        assert_eq!(viewer.lease(named(&viewer, "r", action)).await, Err(needed.clone()));
+        assert_eq!(viewer.lease_command(named(&viewer, "r", action)).await, Err(needed.clone()));
     }
     let force = || Action::ForceRelease { reason: "x".to_owned(), fence: None };
-    assert_eq!(editor.lease(named(&editor, "r", force())).await, Err(missing(Permission::LocksOverride)));
+    assert_eq!(editor.lease_command(named(&editor, "r", force())).await, Err(missing(Permission::LocksOverride)));
     let queue = viewer.queue(queue_name()).await.unwrap();
     assert_eq!(queue.enqueue(vec![draft("k", "1")]).await, Err(missing(Permission::QueuesProduce)));
-    assert_eq!(queue.claim("w", 1, Span::ZERO).await, Err(missing(Permission::QueuesConsume)));
+    assert_eq!(queue.claim(Claim::by("w")).await, Err(missing(Permission::QueuesConsume)));
     let queue = editor.queue(queue_name()).await.unwrap();
     assert_eq!(queue.pause().await, Err(missing(Permission::QueuesManage)));
     let change = || Policy { max_attempts: 3, ..Policy::for_kind(Kind::Inbox) };
@@ -111,7 +113,7 @@ async fn without_the_permission_nothing_changes(world: World) {
     assert!(editor.people(None, 10).await.is_err());
     let task = viewer.task_create(viewer.holder(None), "t", Vec::new(), false, None).await;
     assert_eq!(task.unwrap_err(), missing(Permission::InventoryManage));
-    let foreign = editor.lease(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
+    let foreign = editor.lease_command(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
     assert!(matches!(foreign, Err(Error::Invalid(_))), "a caller cannot act in another user's name");
 
     let (_, state) = root.lease_state(resource("r")).await.unwrap();
@@ -143,7 +145,7 @@ async fn a_revoked_token_is_dead_from_the_next_request_on_every_instance(world: 
     for ana in [&here, &there] {
         assert_eq!(claim(ana, "t").await, Err(OUT), "a command");
         let beat = Action::Heartbeat { fence: held.fence, idle: None, worked: false };
-        assert_eq!(ana.lease(named(ana, "r", beat)).await, Err(OUT), "a heartbeat, which needs no lock");
+        assert_eq!(ana.lease_command(named(ana, "r", beat)).await, Err(OUT), "a heartbeat, which needs no lock");
         assert_eq!(ana.lease_state(resource("r")).await.unwrap_err(), OUT, "a read");
     }
     assert_eq!(other.authenticate(&secret).await.unwrap_err(), OUT);
@@ -227,7 +229,7 @@ fn stranger() -> NewToken {
 
 async fn a_session_can_act_for_a_user_that_turno_does_not_know(world: World) {
     let (portal, _) = portal(&world).await;
-    let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
+    let (_, secret) = portal.mint_session(stranger(), Duration::from_secs(900)).await.unwrap();
     let paco = world.turno.authenticate(&secret).await.unwrap();
     let holder = claim(&paco, "r").await.unwrap().state.grant.unwrap().holder;
     assert_eq!((holder.user.as_str(), holder.name.as_str()), ("laravel-31", "Paco Ñ"));
@@ -240,16 +242,16 @@ async fn a_session_can_act_for_a_user_that_turno_does_not_know(world: World) {
     );
     world.advance(900_000);
     assert_eq!(claim(&paco, "s").await, Err(OUT));
-    let long = portal.mint_session(stranger(), Span::from_secs(901)).await;
+    let long = portal.mint_session(stranger(), Duration::from_secs(901)).await;
     assert!(matches!(long, Err(Error::Refused(ChangeRefused::Invalid(_)))));
     let more = NewToken { scope: Some([Permission::LocksOverride].into_iter().collect()), ..stranger() };
-    let refused = portal.mint_session(more, Span::from_secs(9)).await;
+    let refused = portal.mint_session(more, Duration::from_secs(9)).await;
     assert_eq!(refused, Err(Error::Refused(ChangeRefused::MoreThanHeld(Permission::LocksOverride))));
 }
 
 async fn revoking_a_token_ends_the_sessions_it_minted(world: World) {
     let (portal, id) = portal(&world).await;
-    let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
+    let (_, secret) = portal.mint_session(stranger(), Duration::from_secs(900)).await.unwrap();
     let paco = world.turno.authenticate(&secret).await.unwrap();
     assert!(claim(&paco, "r").await.is_ok());
     world.turno.revoke_token(&id).await.unwrap();
@@ -262,7 +264,7 @@ async fn an_override_on_behalf_of_a_user_audits_both_users(world: World) {
     let as_leo = eva.on_behalf_of(user("leo")).await.unwrap();
     claim(&world.turno, "r").await.unwrap();
     let force = Action::ForceClaim { reason: "urge".to_owned(), fence: None };
-    let taken = as_leo.lease(named(&as_leo, "r", force)).await.unwrap();
+    let taken = as_leo.lease_command(named(&as_leo, "r", force)).await.unwrap();
     assert_eq!(taken.answer, Ok(Outcome::Claimed { renewed: false }));
     assert_eq!(taken.state.grant.unwrap().holder.user, user("leo"));
     let query = AuditQuery { action: Some("lock_force_claim".to_owned()), limit: 9, ..AuditQuery::default() };
@@ -285,8 +287,8 @@ async fn a_machine_must_name_its_instance(world: World) {
         let who: Holder = robot.holder(Some(Instance::new(name).unwrap()));
         robot.command_of(resource("r"), who, Action::Claim { ttl: None, wait: false })
     };
-    assert!(robot.lease(as_instance("a")).await.unwrap().answer.is_ok());
-    let second = robot.lease(as_instance("b")).await.unwrap().answer;
+    assert!(robot.lease_command(as_instance("a")).await.unwrap().answer.is_ok());
+    let second = robot.lease_command(as_instance("b")).await.unwrap().answer;
     assert!(matches!(second, Err(Refused::HeldBy { .. })), "two processes of one account are two holders");
 }
 
@@ -331,7 +333,10 @@ async fn a_caller_cannot_submit_an_expel_command(world: World) {
     claim(&ana, id.resource().as_str()).await.unwrap();
     let expel = || Action::Expel { user: user("ana") };
     for turno in [&ana, &eva, &world.turno] {
-        assert!(matches!(turno.lease(named(turno, id.resource().as_str(), expel())).await, Err(Error::Invalid(_))));
+        assert!(matches!(
+            turno.lease_command(named(turno, id.resource().as_str(), expel())).await,
+            Err(Error::Invalid(_))
+        ));
         let as_task = turno.task(Some(id), turno.holder(None), task::Action::Lease(expel())).await;
         assert!(matches!(as_task, Err(Error::Invalid(_))));
     }
@@ -345,7 +350,7 @@ async fn a_caller_cannot_submit_an_expel_command(world: World) {
 async fn disabling_a_user_ends_the_sessions_they_minted(world: World) {
     let (portal, _) = portal(&world).await;
     person(&world.turno, "leo", Role::Admin).await;
-    let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
+    let (_, secret) = portal.mint_session(stranger(), Duration::from_secs(900)).await.unwrap();
     let paco = world.turno.authenticate(&secret).await.unwrap();
     assert!(claim(&paco, "r").await.is_ok());
     let out = PersonChange { disabled: Some(true), ..PersonChange::default() };
@@ -392,7 +397,7 @@ async fn a_listener_gets_only_permitted_events_and_only_while_permitted(world: W
 /// Makes an override, which is audited, and then a claim, which every listener hears.
 async fn force_and_claim(turno: &Turno) {
     let force = Action::ForceRelease { reason: "x".to_owned(), fence: None };
-    turno.lease(named(turno, "caja:7", force)).await.unwrap();
+    turno.lease_command(named(turno, "caja:7", force)).await.unwrap();
     claim(turno, "caja:last").await.unwrap();
 }
 
@@ -438,7 +443,7 @@ async fn a_caller_cannot_choose_the_times_of_a_lease(world: World) {
     let mut command = named(&ana, "r", Action::Claim { ttl: None, wait: false });
     command.policy.ttl = Span::from_secs(86_400);
     command.policy.max_ttl = Span::from_secs(86_400);
-    let grant = ana.lease(command).await.unwrap().state.grant.unwrap();
+    let grant = ana.lease_command(command).await.unwrap().state.grant.unwrap();
     assert_eq!(grant.ttl, Span::from_secs(30), "the ttl is the policy's");
 }
 
@@ -448,7 +453,7 @@ async fn a_session_can_lock_and_finalize_its_task(world: World) {
     let made = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap();
     let id: TaskId = made.task.unwrap().id;
     let new = NewToken { resources: vec![id.resource().to_string()], ..stranger() };
-    let (_, secret) = portal.mint_session(new, Span::from_secs(60)).await.unwrap();
+    let (_, secret) = portal.mint_session(new, Duration::from_secs(60)).await.unwrap();
     let paco = world.turno.authenticate(&secret).await.unwrap();
     let fence = claim(&paco, id.resource().as_str()).await.unwrap().state.grant.unwrap().fence;
     let done = paco.task_finalize(id, paco.holder(None), fence).await.unwrap();

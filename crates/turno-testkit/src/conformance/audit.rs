@@ -24,7 +24,7 @@ async fn actions(turno: &Turno) -> Vec<String> {
 }
 
 async fn force(turno: &Turno, name: &str, action: Action) {
-    let answer = turno.lease(turno.command(name, "eva", action).unwrap()).await.unwrap();
+    let answer = turno.lease_command(turno.command(name, "eva", action).unwrap()).await.unwrap();
     assert!(answer.answer.is_ok(), "{:?}", answer.answer);
 }
 

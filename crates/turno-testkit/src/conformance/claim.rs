@@ -2,9 +2,11 @@
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
+use std::time::Duration;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{ClaimedItem, Delivery, Draft, Error, QueueHandle, WhyReason};
 
 super::cases![
@@ -28,7 +30,7 @@ fn id(id: &str) -> ItemId {
 }
 
 async fn claim(queue: &QueueHandle, item: &str) -> ClaimedItem {
-    queue.claim_item("worker-1", id(item)).await.unwrap()
+    queue.claim_item(id(item), Claim::by("worker-1")).await.unwrap()
 }
 
 async fn code(queue: &QueueHandle, item: &str) -> &'static str {
@@ -39,7 +41,7 @@ async fn code(queue: &QueueHandle, item: &str) -> &'static str {
 }
 
 async fn request(queue: &QueueHandle, max: u32, request: &str) -> Vec<Delivery> {
-    queue.claim_as("worker-1", max, Span::ZERO, Some(request)).await.unwrap()
+    queue.claim(Claim::by("worker-1").max(max).request(request)).await.unwrap()
 }
 
 async fn a_claim_of_one_item_returns_its_state(world: World) {
@@ -61,7 +63,7 @@ async fn a_claim_of_one_item_returns_its_state(world: World) {
     assert_eq!(ids(&got), ["1", "2"], "the delivery contains the whole group");
     assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyYours);
     assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyYours);
-    assert_eq!(queue.claim_item("worker-2", id("1")).await.unwrap(), ClaimedItem::AlreadyClaimed);
+    assert_eq!(queue.claim_item(id("1"), Claim::by("worker-2")).await.unwrap(), ClaimedItem::AlreadyClaimed);
     assert_eq!(code(&queue, "3").await, "behind_in_flight");
     let act = Act::Fail { error: "no".to_owned(), item: Some(id("2")), retry_in: None, give_up: true };
     settle(&queue, got.reference, act).await;
@@ -102,7 +104,7 @@ async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
     let other = world.instance().await.queue("mensajes").await.unwrap();
     put(&queue, "ana", &["x", "y"]).await;
     let ask = async |queue: &QueueHandle, worker: &str, item: &str, request: &str| {
-        queue.claim_item_as(worker, id(item), Some(request)).await.unwrap()
+        queue.claim_item(id(item), Claim::by(worker).request(request)).await.unwrap()
     };
     let got = ask(&queue, "w", "x", "r").await.delivery().expect("the item is due");
     let again = ask(&other, "w", "x", "r").await.delivery().expect("a repeated request gets the delivery again");
@@ -112,7 +114,7 @@ async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
     let second = ask(&queue, "w", "y", "r").await.delivery().expect("a request id counts per item");
     assert_ne!(second.reference, got.reference);
     assert_eq!(
-        queue.claim_as("w", 9, Span::ZERO, Some("r")).await.unwrap(),
+        queue.claim(Claim::by("w").max(9).request("r")).await.unwrap(),
         [],
         "a claim by item and a claim of the queue do not share request ids"
     );
@@ -129,7 +131,7 @@ async fn instances_that_race_for_one_item_get_it_once(world: World) {
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..12 {
             let (queue, item) = (if n % 2 == 0 { queue.clone() } else { other.clone() }, id(&item));
-            calls.spawn(async move { queue.claim_item(&format!("w{n}"), item).await.unwrap() });
+            calls.spawn(async move { queue.claim_item(item, Claim::by(format!("w{n}"))).await.unwrap() });
         }
         let answers = calls.join_all().await;
         let won = answers.iter().filter(|claimed| matches!(claimed, ClaimedItem::Delivered(_))).count();
@@ -188,7 +190,7 @@ async fn at_once(world: &World, request: Option<&'static str>) -> Vec<Vec<Delive
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..12 {
         let queue = if n % 2 == 0 { queue.clone() } else { other.clone() };
-        calls.spawn(async move { queue.claim_as("worker-1", 3, Span::ZERO, request).await.unwrap() });
+        calls.spawn(async move { queue.claim(Claim::by("worker-1").max(3).request(request)).await.unwrap() });
     }
     calls.join_all().await
 }
@@ -227,11 +229,11 @@ async fn a_request_id_counts_per_instance_and_queue(world: World) {
     put(&queue, "any", &["a", "b", "c"]).await;
     put(&other, "any", &["a"]).await;
     let first = request(&queue, 1, "r").await;
-    let theirs = queue.claim_as("worker-2", 1, Span::ZERO, Some("r")).await.unwrap();
+    let theirs = queue.claim(Claim::by("worker-2").request("r")).await.unwrap();
     assert_ne!(theirs[0].reference, first[0].reference);
     assert_eq!(request(&other, 1, "r").await[0].reference.queue, other.row().await.unwrap().id);
     for bad in ["", "línea\nnueva", &"x".repeat(201)] {
-        let refused = queue.claim_as("worker-1", 1, Span::ZERO, Some(bad)).await;
+        let refused = queue.claim(Claim::by("worker-1").request(bad)).await;
         assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
     }
 }
@@ -251,7 +253,7 @@ async fn a_caller_that_left_finds_its_deliveries_again(world: World) {
     let queue = world.queue(Policy::for_kind(Kind::Inbox)).await;
     let waiting = tokio::spawn({
         let queue = queue.clone();
-        async move { queue.claim_as("worker-1", 1, Span(5_000), Some("r")).await }
+        async move { queue.claim(Claim::by("worker-1").wait(Duration::from_millis(5_000)).request("r")).await }
     });
     tokio::task::yield_now().await;
     put(&queue, "any", &["a"]).await;

@@ -4,6 +4,7 @@ use super::world::{World, ack, draft, put, settle, take, take_one};
 use turno::core::id::Fence;
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::{AuditQuery, Counts};
 use turno::{Error, LaneLocks, NewPerson, NewToken, Role, Turno};
 
@@ -99,7 +100,7 @@ async fn clearing_during_claims_neither_loses_nor_repeats_an_item(world: World) 
         workers.spawn(async move {
             let mut acked = 0;
             for _ in 0..10 {
-                for got in queue.claim(&format!("w{n}"), 2, Span::ZERO).await.unwrap() {
+                for got in queue.claim(Claim::by(format!("w{n}")).max(2)).await.unwrap() {
                     if ack(&queue, &got).await == SettleOutcome::Acked {
                         acked += got.items.len() as i64;
                     }

@@ -1,6 +1,7 @@
 //! Signing in: single-use links and console sessions.
 
 use super::world::{START, World};
+use std::time::Duration;
 use turno::core::access::{Change, ChangeRefused, Denied, Link, LinkFor, Role, TokenKind, View, change};
 use turno::core::audit::Hash;
 use turno::core::id::UserId;
@@ -20,7 +21,7 @@ super::cases![
     tokens_are_listed_with_every_stored_field,
 ];
 
-const HOUR: Span = Span::from_secs(3_600);
+const HOUR: Duration = Duration::from_secs(3_600);
 const OUT: Error = Error::Denied(Denied::Unauthenticated);
 
 fn user(id: &str) -> UserId {
@@ -47,7 +48,7 @@ async fn a_link_is_redeemed_once_over_all_instances(world: World) {
     }
     // The control: without the lock, each redemption reads the unused link and succeeds.
     let person = world.turno.person(user("ana")).await.unwrap();
-    let link = Link { hash: Hash::default(), to: ana, expires_at: START + HOUR, created_at: START };
+    let link = Link { hash: Hash::default(), to: ana, expires_at: START + HOUR.into(), created_at: START };
     let unlocked = || View { person: person.clone(), link: Some(link.clone()), ..View::default() };
     let redeem = || change(None, &Change::RedeemLink(link.clone()), unlocked(), link.created_at);
     assert!(redeem().is_ok() && redeem().is_ok());
@@ -78,7 +79,7 @@ async fn a_link_ends_at_its_expiry_and_with_its_person(world: World) {
     let ana = || turno.make_link(LinkFor::SignIn(user("ana")), HOUR);
     let change = |change| turno.change_person(user("ana"), change);
     let late = ana().await.unwrap();
-    world.advance(HOUR.0);
+    world.advance(Span::from(HOUR).0);
     assert_eq!(turno.redeem_link(&late).await.unwrap(), None);
     assert_eq!(turno.purge().await.unwrap().links, 0, "a link that expires at this instant is not purged yet");
     world.advance(1);
@@ -128,7 +129,7 @@ async fn a_console_session_has_all_rights_of_its_person(world: World) {
     assert_eq!(eva.people(None, 9).await, Err(OUT), "signed out");
     let (_, secret) = world.turno.open_session(user("eva"), HOUR).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
-    world.advance(HOUR.0);
+    world.advance(Span::from(HOUR).0);
     assert_eq!(eva.people(None, 9).await, Err(OUT));
 }
 
@@ -138,25 +139,25 @@ async fn a_console_session_is_renewed_by_work_up_to_its_longest_duration(world: 
     let (_, secret) = turno.open_session(user("ana"), HOUR).await.unwrap();
     let (_, idle) = turno.open_session(user("ana"), HOUR).await.unwrap();
     let (here, there) = (turno.authenticate(&secret).await.unwrap(), other.authenticate(&secret).await.unwrap());
-    let most = Span(HOUR.0 * 5 / 2);
+    let most = HOUR * 5 / 2;
     let alive = async |turno: &Turno| turno.tokens(None, None, 9).await;
-    world.advance(HOUR.0 / 2);
+    world.advance(Span::from(HOUR / 2).0);
     assert!(!here.renew_session(HOUR, most).await.unwrap(), "half of the time is left, so nothing is renewed");
     world.advance(1);
     assert!(here.renew_session(HOUR, most).await.unwrap());
     assert!(!here.renew_session(HOUR, most).await.unwrap(), "a renewal right after another does nothing");
     // The other instance and the older handle re-read the session when the expiry they cached arrives.
-    world.advance(HOUR.0 / 2);
+    world.advance(Span::from(HOUR / 2).0);
     assert!(alive(&here).await.is_ok() && alive(&there).await.is_ok());
     assert!(other.authenticate(&secret).await.is_ok());
     assert_eq!(turno.authenticate(&idle).await.unwrap_err(), OUT, "the control: an idle session expires");
-    world.advance(HOUR.0 / 10);
+    world.advance(Span::from(HOUR / 10).0);
     assert!(there.renew_session(HOUR, most).await.unwrap());
-    world.advance(HOUR.0 * 6 / 10);
+    world.advance(Span::from(HOUR * 6 / 10).0);
     assert!(here.renew_session(HOUR, most).await.unwrap(), "the renewal is capped at the longest session");
-    world.advance(HOUR.0 * 6 / 10);
+    world.advance(Span::from(HOUR * 6 / 10).0);
     assert!(!here.renew_session(HOUR, most).await.unwrap() && alive(&here).await.is_ok());
-    world.advance(HOUR.0 * 2 / 10);
+    world.advance(Span::from(HOUR * 2 / 10).0);
     assert_eq!((alive(&here).await, other.authenticate(&secret).await.err()), (Err(OUT), Some(OUT)));
 }
 
@@ -213,7 +214,8 @@ async fn tokens_are_listed_with_every_stored_field(mut world: World) {
         ..NewToken::for_user("robot").unwrap()
     };
     let (made, _) = eva.create_token(new).await.unwrap();
-    let (session, _) = eva.mint_session(NewToken::for_user("laravel-7").unwrap(), Span::from_secs(60)).await.unwrap();
+    let (session, _) =
+        eva.mint_session(NewToken::for_user("laravel-7").unwrap(), Duration::from_secs(60)).await.unwrap();
     world.reopen().await;
     let tokens = world.turno.tokens(None, None, 9).await.unwrap();
     let find = |id: &str| tokens.iter().find(|token| token.id == id).expect("listed").clone();

@@ -2,6 +2,7 @@
 //! workers hold back while a destination is down.
 
 use super::world::{World, put, settle, take};
+use std::time::Duration;
 use tokio::sync::watch;
 use turno::core::destination::{Destination, FAILURES, Failure};
 use turno::core::id::{ItemId, Lane};
@@ -269,7 +270,7 @@ async fn a_worker_without_free_slots_claims_nothing(world: World) {
         let _ = sent.send(got.reference);
         std::future::pending()
     });
-    let running = worker.limit(allowed).grace(Span::ZERO).start().unwrap();
+    let running = worker.limit(allowed).grace(Duration::ZERO).start().unwrap();
     // The worker has claimed nothing, so another claim gets the item.
     assert_eq!(take(&queue, 1).await.len(), 1);
     hands.send(WorkerLimit::UpTo(1)).unwrap();

@@ -4,6 +4,7 @@ use super::world::{World, ids, put, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Kind, ManageAnswer, ManageRefused, OnExhausted, Policy};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Counts;
 use turno::{Exhausted, ItemQuery, ItemState, QueueHandle};
 
@@ -128,7 +129,7 @@ async fn an_expired_delivery_ends_at_its_expiry_however_late_it_is_recorded(worl
         assert_eq!(ended(&queue).await, [got.expires_at], "{name}: the read shows the expiry");
         world.advance(600_000);
         // A claim first takes the expired delivery back.
-        queue.claim("worker-2", 1, Span::ZERO).await.unwrap();
+        queue.claim(Claim::by("worker-2")).await.unwrap();
         assert_eq!(ended(&queue).await, [got.expires_at], "{name}: the stored record shows the expiry");
     }
 }

@@ -62,7 +62,7 @@ fn offered(resource: &str, to: &str) -> (String, String, String, Option<String>)
 async fn on(turno: &Turno, name: &str, who: &str, action: Action) -> Result<Outcome, Refused> {
     let mut command = command(who, action);
     command.resource = Resource::new(name).unwrap();
-    turno.lease(command).await.unwrap().answer
+    turno.lease_command(command).await.unwrap().answer
 }
 
 const CLAIM: Action = Action::Claim { ttl: None, wait: false };

@@ -2,10 +2,12 @@
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
+use std::time::Duration;
 use turno::core::id::{ItemId, Key};
 use turno::core::limits::NAME_MAX;
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome, WhyReason};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Counts;
 use turno::{ClaimedItem, Draft, ItemQuery, ItemState};
 
@@ -39,7 +41,7 @@ async fn concurrent_claims_return_disjoint_work(world: World) {
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..30 {
         let queue = queue.clone();
-        calls.spawn(async move { queue.claim(&format!("w{n}"), 20, Span::ZERO).await.unwrap() });
+        calls.spawn(async move { queue.claim(Claim::by(format!("w{n}")).max(20)).await.unwrap() });
     }
     let got: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
     let distinct: HashSet<_> = got.iter().map(|got| got.items[0].id.clone()).collect();
@@ -53,7 +55,9 @@ async fn exactly_one_of_many_claims_of_one_record_wins(world: World) {
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..10 {
         let queue = queue.clone();
-        calls.spawn(async move { queue.claim_item(&format!("w{n}"), ItemId::new("x").unwrap()).await.unwrap() });
+        calls.spawn(
+            async move { queue.claim_item(ItemId::new("x").unwrap(), Claim::by(format!("w{n}"))).await.unwrap() },
+        );
     }
     let (won, lost): (Vec<_>, Vec<_>) =
         calls.join_all().await.into_iter().partition(|claimed| matches!(claimed, ClaimedItem::Delivered(_)));
@@ -62,8 +66,11 @@ async fn exactly_one_of_many_claims_of_one_record_wins(world: World) {
     assert_eq!((won.len(), lost.len()), (1, 9));
     assert_eq!(ids(&won[0]), ["x"]);
     ack(&queue, &won[0]).await;
-    assert_eq!(queue.claim_item("late", ItemId::new("x").unwrap()).await.unwrap(), ClaimedItem::AlreadyProcessed);
-    assert_eq!(queue.claim_item("late", ItemId::new("never").unwrap()).await.unwrap(), ClaimedItem::Unknown);
+    assert_eq!(
+        queue.claim_item(ItemId::new("x").unwrap(), Claim::by("late")).await.unwrap(),
+        ClaimedItem::AlreadyProcessed
+    );
+    assert_eq!(queue.claim_item(ItemId::new("never").unwrap(), Claim::by("late")).await.unwrap(), ClaimedItem::Unknown);
 }
 
 async fn a_failure_puts_the_record_back_with_its_error(world: World) {
@@ -211,7 +218,10 @@ async fn a_paused_queue_hands_out_nothing(world: World) {
 async fn a_waiting_claim_wakes_on_new_work(world: World) {
     let queue = world.queue(inbox()).await;
     let waiter = queue.clone();
-    let waiting = tokio::spawn(async move { waiter.claim("w", 5, Span(60_000)).await.unwrap() });
+    let waiting =
+        tokio::spawn(
+            async move { waiter.claim(Claim::by("w").max(5).wait(Duration::from_millis(60_000))).await.unwrap() },
+        );
     tokio::task::yield_now().await;
     put(&queue, "any", &["x"]).await;
     assert_eq!(ids(&waiting.await.unwrap()[0]), ["x"]);
@@ -223,7 +233,10 @@ async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
     // Each caller leaves a little later: before its group is formed, during the commit, after the answer.
     for steps in 0..40 {
         let caller = queue.clone();
-        let claim = tokio::spawn(async move { caller.claim("gone", 1, Span(60_000)).await.unwrap() });
+        let claim =
+            tokio::spawn(
+                async move { caller.claim(Claim::by("gone").wait(Duration::from_millis(60_000))).await.unwrap() },
+            );
         for _ in 0..steps {
             tokio::task::yield_now().await;
         }
@@ -232,7 +245,7 @@ async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
             settle(&queue, got.reference, Act::Return { error: None }).await;
         }
     }
-    let waiting = queue.claim("here", 1, Span(60_000));
+    let waiting = queue.claim(Claim::by("here").wait(Duration::from_millis(60_000)));
     let got =
         tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect("the delivery is returned");
     assert_eq!(got.unwrap()[0].attempt, 1);
@@ -283,6 +296,6 @@ async fn unacceptable_items_are_refused_and_nothing_is_stored(world: World) {
     assert_eq!(queue.counts().await.unwrap(), Counts::default());
     let longest = Draft { action: Some("ñ".repeat(NAME_MAX)), ..draft("any", "5") };
     queue.enqueue(vec![longest]).await.unwrap();
-    assert!(queue.claim("w", 0, Span::ZERO).await.is_err());
-    assert!(queue.claim("", 1, Span::ZERO).await.is_err());
+    assert!(queue.claim(Claim::by("w").max(0)).await.is_err());
+    assert!(queue.claim(Claim::by("")).await.is_err());
 }

@@ -3,10 +3,12 @@
 use super::world::{World, draft, holder, put, queue_name, resource, take_one};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use turno::core::id::{ItemId, QueueName};
 use turno::core::lease::{Action, Command, Policy as LeasePolicy};
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::PutQueue;
 use turno::{Draft, QueueHandle, Turno};
 
@@ -54,7 +56,7 @@ async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
         let (queue, seen, done) = (queues[worker % 2].clone(), seen.clone(), done.clone());
         tasks.spawn(async move {
             while done.load(std::sync::atomic::Ordering::SeqCst) < KEYS * EACH {
-                for got in queue.claim(&format!("w{worker}"), 3, Span::ZERO).await.unwrap() {
+                for got in queue.claim(Claim::by(format!("w{worker}")).max(3)).await.unwrap() {
                     let (key, n) = got.items[0].id.as_str().split_once('/').unwrap();
                     let n: usize = n.parse().unwrap();
                     {
@@ -87,7 +89,7 @@ async fn an_inbox_is_processed_once_over_two_instances(world: World) {
         tasks.spawn(async move {
             let mut ids: Vec<ItemId> = Vec::new();
             loop {
-                let got = queue.claim(&format!("w{worker}"), 10, Span::ZERO).await.unwrap();
+                let got = queue.claim(Claim::by(format!("w{worker}")).max(10)).await.unwrap();
                 if got.is_empty() {
                     break ids;
                 }
@@ -134,7 +136,7 @@ async fn a_lease_is_held_once_over_two_instances(world: World) {
                     policy: LeasePolicy::default(),
                     action,
                 };
-                let answer = turno.lease(command(Action::Claim { ttl: None, wait: false })).await.unwrap();
+                let answer = turno.lease_command(command(Action::Claim { ttl: None, wait: false })).await.unwrap();
                 if answer.answer.is_err() {
                     tokio::task::yield_now().await;
                     continue;
@@ -144,7 +146,7 @@ async fn a_lease_is_held_once_over_two_instances(world: World) {
                 fences.push(fence);
                 tokio::task::yield_now().await;
                 *held.lock().unwrap() = false;
-                turno.lease(command(Action::Release { fence, claim: None })).await.unwrap().answer.unwrap();
+                turno.lease_command(command(Action::Release { fence, claim: None })).await.unwrap().answer.unwrap();
             }
             fences
         });
@@ -238,7 +240,8 @@ async fn work_of_a_dead_instance_is_taken_over(world: World) {
 async fn a_waiting_claim_wakes_on_new_work_of_another_instance(world: World) {
     let queues = both(&world, Policy::for_kind(Kind::Inbox)).await;
     let waiter = queues[1].clone();
-    let waiting = tokio::spawn(async move { waiter.claim("w", 1, Span(60_000)).await.unwrap() });
+    let waiting =
+        tokio::spawn(async move { waiter.claim(Claim::by("w").wait(Duration::from_millis(60_000))).await.unwrap() });
     tokio::task::yield_now().await;
     put(&queues[0], "any", &["x"]).await;
     // The clock stands still, so only a hint from the other instance can wake the claim.

@@ -1,9 +1,11 @@
 //! Lanes: order, one delivery at a time, windows, groups, exhausted heads.
 
 use super::world::{World, ack, draft, fail, ids, put, queue_name, settle, take, take_one};
+use std::time::Duration;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Counts;
 use turno::{Delivery, ItemQuery};
 
@@ -80,9 +82,9 @@ async fn a_shortened_window_ends_sooner_but_an_open_one_stays_open(world: World)
     let queue = world.queue(long.clone()).await;
     put(&queue, "ana", &["a"]).await;
     world.advance(2_000);
-    assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty());
+    assert!(queue.claim(Claim::by("w")).await.unwrap().is_empty());
     world.turno.put_queue(queue_name(), Policy { window: Span(4_000), ..long.clone() }).await.unwrap();
-    assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty(), "the shorter window is not over either");
+    assert!(queue.claim(Claim::by("w")).await.unwrap().is_empty(), "the shorter window is not over either");
     world.advance(2_000);
     assert_eq!(take_one(&queue).await.items[0].id.as_str(), "a");
     put(&queue, "leo", &["b"]).await;
@@ -147,7 +149,10 @@ async fn a_full_batch_is_due_at_once_in_every_store(world: World) {
 async fn a_claim_waits_for_the_window_and_wakes_when_it_ends(world: World) {
     let queue = world.queue(Policy::for_kind(Kind::Lane)).await;
     let waiter = queue.clone();
-    let waiting = tokio::spawn(async move { waiter.claim("worker-1", 1, Span(60_000)).await.unwrap() });
+    let waiting =
+        tokio::spawn(
+            async move { waiter.claim(Claim::by("worker-1").wait(Duration::from_millis(60_000))).await.unwrap() },
+        );
     put(&queue, "ana", &["1"]).await;
     for _ in 0..29 {
         world.advance(100);

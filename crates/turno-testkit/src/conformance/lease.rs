@@ -2,6 +2,7 @@
 
 use super::world::{World, claim, command, holder, resource};
 use std::collections::HashSet;
+use std::time::Duration;
 use turno::core::id::{Fence, Resource};
 use turno::core::lease::{Action, Beat, Cause, Outcome, Reason, Refused, State};
 use turno::core::time::Span;
@@ -183,7 +184,10 @@ async fn a_waiting_claim_is_granted_when_the_holder_releases(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
-        turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(60_000)).await.unwrap()
+        turno
+            .lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Duration::from_millis(60_000))
+            .await
+            .unwrap()
     });
     in_line(&world, 1).await;
     world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
@@ -194,7 +198,10 @@ async fn a_waiting_claim_is_granted_when_the_lease_expires(world: World) {
     world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
-        turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(60_000)).await.unwrap()
+        turno
+            .lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Duration::from_millis(60_000))
+            .await
+            .unwrap()
     });
     in_line(&world, 1).await;
     world.advance(29_999);
@@ -210,7 +217,10 @@ async fn a_waiting_claim_gives_up_in_time_and_leaves_the_line(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
-        turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(3_000)).await.unwrap()
+        turno
+            .lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Duration::from_millis(3_000))
+            .await
+            .unwrap()
     });
     in_line(&world, 1).await;
     while !waiting.is_finished() {
@@ -228,7 +238,7 @@ async fn many_leases_in_one_group_do_not_disturb_each_other(world: World) {
         calls.spawn(async move {
             let mut command = command(&format!("u{n}"), Action::Claim { ttl: None, wait: false });
             command.resource = Resource::new(format!("r{}", n % 100)).unwrap();
-            let answer = turno.lease(command).await.unwrap();
+            let answer = turno.lease_command(command).await.unwrap();
             answer.answer.is_ok().then(|| (n % 100, answer.state.grant.unwrap().fence))
         });
     }

@@ -71,7 +71,7 @@ async fn claim_all(turno: &Turno, first: usize, last: usize) {
         let mut command = command("ana", Action::Claim { ttl: None, wait: false });
         command.resource = Resource::new(format!("r{n}")).unwrap();
         let turno = turno.clone();
-        calls.spawn(async move { turno.lease(command).await.unwrap().answer.unwrap() });
+        calls.spawn(async move { turno.lease_command(command).await.unwrap().answer.unwrap() });
     }
     calls.join_all().await;
 }

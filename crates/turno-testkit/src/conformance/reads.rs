@@ -4,6 +4,7 @@ use super::world::{START, World, ack, draft, put, settle, take, take_one};
 use turno::core::id::{Fence, ItemId, Key};
 use turno::core::queue::{Act, Kind, Last, OnExhausted, Policy, SettleOutcome, UncountedDelivery};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Counts;
 use turno::{Draft, Error, ItemQuery, ItemState, LaneLocks, QueueHandle};
 
@@ -190,7 +191,7 @@ async fn an_item_record_has_the_holder_the_fence_and_the_outcome(world: World) {
     assert_eq!(failed.hand_out().unwrap().expires_at, None, "no delivery is live");
     assert_eq!(failed.last_error(), Some("luego"));
     world.advance(60_000);
-    let second = queue.claim("worker-2", 1, Span::ZERO).await.unwrap().remove(0);
+    let second = queue.claim(Claim::by("worker-2")).await.unwrap().remove(0);
     world.advance(5);
     ack(&queue, &second).await;
     let done = queue.item(x()).await.unwrap().unwrap();

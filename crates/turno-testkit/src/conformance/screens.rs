@@ -104,11 +104,11 @@ async fn a_page_of_tasks_has_a_cursor_if_more_follow(world: World) {
 async fn a_page_of_leases_has_a_cursor_if_more_follow(world: World) {
     let claim = |name: &str| world.turno.command(name, "ana", claim()).unwrap();
     for name in ["a:1", "a:2", "b:1"] {
-        world.turno.lease(claim(name)).await.unwrap();
+        world.turno.lease_command(claim(name)).await.unwrap();
     }
     world.advance(31_000);
     for name in ["a:3", "a:4", "c:1"] {
-        world.turno.lease(claim(name)).await.unwrap();
+        world.turno.lease_command(claim(name)).await.unwrap();
     }
     let mut seen = Vec::new();
     let mut after: Option<Resource> = None;
@@ -253,7 +253,7 @@ async fn disabling_a_user_removes_their_tickets(world: World) {
     for who in ["ana", "luis"] {
         turno.add_person(NewPerson::new(who, who, Role::Editor).unwrap()).await.unwrap();
     }
-    let on = |name: &str, who: &str, action| turno.lease(turno.command(name, who, action).unwrap());
+    let on = |name: &str, who: &str, action| turno.lease_command(turno.command(name, who, action).unwrap());
     for name in ["a", "b"] {
         let fence = on(name, "eva", claim()).await.unwrap().state.grant.unwrap().fence;
         on(name, "ana", Action::JoinLine).await.unwrap().answer.unwrap();
@@ -285,7 +285,7 @@ async fn an_unused_lease_is_purged_and_its_next_fence_is_higher(mut world: World
     const QUARTER: i64 = 90 * 86_400_000;
     let on = |turno: &Turno, name: &str, who: &str, action| {
         let (turno, command) = (turno.clone(), turno.command(name, who, action).unwrap());
-        async move { turno.lease(command).await.unwrap() }
+        async move { turno.lease_command(command).await.unwrap() }
     };
     let fence = on(&world.turno, "a", "ana", claim()).await.state.grant.unwrap().fence;
     on(&world.turno, "a", "ana", Action::Release { fence, claim: None }).await.answer.unwrap();

@@ -145,19 +145,19 @@ async fn claiming_a_task_needs_a_lockable_status_and_starts_processing(world: Wo
 async fn lease_calls_on_a_task_follow_the_tasks_rules(world: World) {
     let turno = &world.turno;
     let wish = || OnLease::Claim { ttl: None, wait: false };
-    let unknown = turno.lease(turno.command("task:99", "ana", wish()).unwrap()).await;
+    let unknown = turno.lease_command(turno.command("task:99", "ana", wish()).unwrap()).await;
     assert_eq!(unknown, Err(Error::Unknown("task 99".to_owned())));
     let (_, state) = turno.lease_state(TaskId(99).resource()).await.unwrap();
     assert_eq!(state.grant, None, "a refused claim locks nothing");
     let id = ready(turno, vec![units("x", Movement::In, 1)]).await;
     let name = id.resource();
-    let answer = turno.lease(turno.command(name.as_str(), "ana", wish()).unwrap()).await.unwrap();
+    let answer = turno.lease_command(turno.command(name.as_str(), "ana", wish()).unwrap()).await.unwrap();
     let fence = answer.state.grant.unwrap().fence;
     assert_eq!(get(turno, id).await.status, Status::Processing);
     let beat = OnLease::Heartbeat { fence, idle: Some(Span::ZERO), worked: false };
-    assert!(turno.lease(turno.command(name.as_str(), "ana", beat).unwrap()).await.unwrap().answer.is_ok());
+    assert!(turno.lease_command(turno.command(name.as_str(), "ana", beat).unwrap()).await.unwrap().answer.is_ok());
     assert!(finalize(turno, id, "ana", fence).await.answer.is_ok());
-    let over = turno.lease(turno.command(name.as_str(), "ana", wish()).unwrap()).await;
+    let over = turno.lease_command(turno.command(name.as_str(), "ana", wish()).unwrap()).await;
     assert_eq!(over, Err(Error::WrongStatus { task: id.0, status: "completed" }));
 }
 

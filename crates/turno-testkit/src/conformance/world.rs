@@ -9,6 +9,7 @@ use turno::core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Outcome, Policy as LeasePolicy, Refused};
 use turno::core::queue::{Accepted, Act, DeliveryRef, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
+use turno::queue::Claim;
 use turno::store::Effect;
 use turno::{Delivery, Draft, LeaseAnswer, Options, QueueHandle, Settled, Settlement, Turno};
 
@@ -142,7 +143,7 @@ pub(super) fn command(who: &str, action: Action) -> Command {
 
 /// Runs a lease command.
 pub(super) async fn lease(turno: &Turno, who: &str, action: Action) -> LeaseAnswer {
-    turno.lease(command(who, action)).await.expect("the store answers")
+    turno.lease_command(command(who, action)).await.expect("the store answers")
 }
 
 /// Claims [`resource`].
@@ -169,7 +170,7 @@ pub(super) async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Acc
 
 /// Claims up to `max` deliveries without waiting.
 pub(super) async fn take(queue: &QueueHandle, max: u32) -> Vec<Delivery> {
-    queue.claim("worker-1", max, Span::ZERO).await.expect("the store answers")
+    queue.claim(Claim::by("worker-1").max(max)).await.expect("the store answers")
 }
 
 /// Claims exactly one delivery.

@@ -19,7 +19,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// turno.lease(turno.command("caja:3", "eva", Action::ForceClaim { reason: "urgent".to_owned(), fence: None })?).await?;
+    /// turno.lease("caja:3").force_claim("eva", "urgent").await?;
     /// use turno::store::AuditQuery;
     /// let entries = turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await?;
     /// assert_eq!((entries[0].action.as_str(), entries[0].actor.user.as_str()), ("lock_force_claim", "eva"));
@@ -42,7 +42,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-verify-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// turno.lease(turno.command("caja:3", "eva", Action::ForceClaim { reason: "urgent".to_owned(), fence: None })?).await?;
+    /// turno.lease("caja:3").force_claim("eva", "urgent").await?;
     /// let head = turno.audit_verify(None, |_, _| {}).await?.expect("the chain is intact");
     /// println!("keep this elsewhere: {head}");
     /// assert_eq!(turno.audit_verify(Some(head), |_, _| {}).await?, Ok(head));

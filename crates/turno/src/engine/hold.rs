@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use turno_core::id::{Fence, Instance, Resource, UserId};
+use turno_core::id::{Fence, Instance, Resource};
 use turno_core::lease::{Action, Cause, Command, Ending, Grant, Holder, Outcome, Refused};
-use turno_core::limits::SPAN_MIN;
 use turno_core::time::{Span, Time};
 
 /// How long the last heartbeat may take, after the expiry, to return the cause of the loss.
@@ -22,8 +21,8 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// A request for a lease. Awaiting it claims the lease and returns `None` if it is held.
 #[derive(Debug)]
-#[must_use = "a wish does nothing until it is awaited"]
-pub struct HoldWish {
+#[must_use = "a request does nothing until it is awaited"]
+pub struct HoldRequest {
     turno: Turno,
     resource: Result<Resource, Error>,
     instance: Result<Option<Instance>, Error>,
@@ -67,46 +66,24 @@ fn cause(cause: Cause) -> &'static str {
     }
 }
 
-impl Turno {
-    /// Requests a lease on `resource` for this program as `instance`. Two different instances never hold it at the
-    /// same time. Await the result, or first set how long to wait in line.
-    ///
-    /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-hold-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let hold = turno.hold("report:nightly", "worker-1").await?.expect("the lease is free");
-    /// assert!(turno.hold("report:nightly", "worker-2").await?.is_none());
-    /// let report = hold.run(async { format!("written under fence {}", hold.fence().0) }).await;
-    /// assert!(report.is_ok(), "the lease was not lost");
-    /// hold.release().await?;
-    /// assert!(turno.hold("report:nightly", "worker-2").await?.is_some());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub fn hold(&self, resource: &str, instance: &str) -> HoldWish {
-        HoldWish {
-            turno: self.clone(),
-            resource: Resource::new(resource).map_err(Error::from),
-            instance: Instance::new(instance).map(Some).map_err(Error::from),
-            ttl: None,
-            wait: Span::ZERO,
-        }
+impl HoldRequest {
+    pub(super) fn new(
+        turno: Turno,
+        resource: Result<Resource, Error>,
+        instance: Result<Option<Instance>, Error>,
+    ) -> HoldRequest {
+        HoldRequest { turno, resource, instance, ttl: None, wait: Span::ZERO }
     }
-}
 
-impl HoldWish {
     /// Waits in line for at most `wait`.
-    pub fn wait(mut self, wait: Duration) -> HoldWish {
-        self.wait = Span(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+    pub fn wait(mut self, wait: Duration) -> HoldRequest {
+        self.wait = wait.into();
         self
     }
 
     /// Sets another ttl than the policy's. If this program dies, the lease becomes free after the ttl.
-    pub fn ttl(mut self, ttl: Duration) -> HoldWish {
-        self.ttl = Some(Span(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)));
+    pub fn ttl(mut self, ttl: Duration) -> HoldRequest {
+        self.ttl = Some(ttl.into());
         self
     }
 
@@ -118,20 +95,18 @@ impl HoldWish {
     }
 
     async fn claim(self) -> Result<Option<Hold>, Error> {
-        let HoldWish { turno, resource, instance, ttl, wait } = self;
+        let HoldRequest { turno, resource, instance, ttl, wait } = self;
         let who = Holder { ..turno.holder(instance?) };
         let command = turno.command_of(resource?, who, Action::Claim { ttl, wait: false });
         let answer = if wait > Span::ZERO {
-            turno.lease_wait(command.clone(), wait).await?
+            turno.lease_wait(command.clone(), wait.into()).await?
         } else {
-            turno.lease(command.clone()).await?
+            turno.lease_command(command.clone()).await?
         };
         match answer.answer {
             Ok(_) => {}
-            Err(Refused::TtlOutOfBounds { max }) => {
-                return Err(Error::Invalid(format!("the ttl must lie between {} and {} ms", SPAN_MIN.0, max.0)));
-            }
-            Err(_) => return Ok(None),
+            Err(Refused::HeldBy { .. } | Refused::OfferedTo { .. }) => return Ok(None),
+            Err(refused) => return Err(Error::Lease(refused)),
         }
         let grant = answer.state.grant.ok_or(Error::Closed)?;
         let (report_loss, lost) = watch::channel(None);
@@ -143,7 +118,7 @@ impl HoldWish {
     }
 }
 
-impl IntoFuture for HoldWish {
+impl IntoFuture for HoldRequest {
     type Output = Result<Option<Hold>, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
@@ -159,14 +134,9 @@ impl Hold {
         self.grant.fence
     }
 
-    /// Returns when the ownership began.
-    pub fn locked_at(&self) -> Time {
-        self.grant.locked_at
-    }
-
-    /// Returns the holder's user.
-    pub fn user(&self) -> &UserId {
-        &self.grant.holder.user
+    /// Returns the grant as it was claimed: holder, fence and start.
+    pub fn grant(&self) -> &Grant {
+        &self.grant
     }
 
     /// Reports real work. The next heartbeat then restarts the policy's rolling timeout.
@@ -193,17 +163,17 @@ impl Hold {
         }
     }
 
-    /// Releases the lease and waits for the commit. If the lease was lost before, returns the cause.
-    pub async fn release(mut self) -> Result<Result<(), Loss>, Error> {
+    /// Releases the lease and waits for the commit. Returns [`Error::Lost`] if the lease was lost before.
+    pub async fn release(mut self) -> Result<(), Error> {
         if let Some(beating) = self.beating.take() {
             beating.abort();
         }
-        let answer = self.turno.lease(self.release_command()).await?;
-        Ok(match answer.answer {
+        let answer = self.turno.lease_command(self.release_command()).await?;
+        match answer.answer {
             Ok(Outcome::Released { .. }) => Ok(()),
-            Err(Refused::Lost { ending }) => Err(Loss::Ended(ending)),
-            _ => Err(Loss::Ended(None)),
-        })
+            Err(Refused::Lost { ending }) => Err(Error::Lost(Loss::Ended(ending))),
+            _ => Err(Error::Lost(Loss::Ended(None))),
+        }
     }
 
     fn release_command(&self) -> Command {
@@ -222,7 +192,7 @@ impl Drop for Hold {
         // Best effort: without a runtime, or if the process ends first, the lease expires by itself.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (turno, release) = (self.turno.clone(), self.release_command());
-            runtime.spawn(async move { turno.lease(release).await.map(drop) });
+            runtime.spawn(async move { turno.lease_command(release).await.map(drop) });
         }
     }
 }
@@ -278,7 +248,7 @@ impl Beat {
     async fn beat(&self) -> Result<Result<Time, Loss>, Error> {
         let worked = self.worked.swap(false, Ordering::Relaxed);
         let action = Action::Heartbeat { fence: self.grant.fence, idle: Some(Span::ZERO), worked };
-        let answer = match self.turno.lease(Command { action, ..self.command.clone() }).await {
+        let answer = match self.turno.lease_command(Command { action, ..self.command.clone() }).await {
             Ok(answer) => answer,
             Err(Error::Denied(_)) => return Ok(Err(Loss::Denied)),
             Err(error) => {

@@ -1,6 +1,9 @@
 //! The API for leases.
 
 mod batch;
+mod handle;
+
+pub use handle::{ClaimLease, Heartbeat, Lease};
 
 use super::access::{Needs, RENEWALS_MAX};
 use super::commit::Job;
@@ -43,22 +46,7 @@ pub struct LeasePage {
 }
 
 impl Turno {
-    /// Builds a command about a resource, with the resource's policy, for [`Turno::lease`].
-    ///
-    /// ```
-    /// # use turno::{Action, Refused, Turno};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let claim = || Action::Claim { ttl: None, wait: false };
-    /// let first = turno.lease(turno.command("caja:3", "ana", claim())?).await?;
-    /// assert!(first.answer.is_ok());
-    /// let second = turno.lease(turno.command("caja:3", "luis", claim())?).await?;
-    /// assert!(matches!(second.answer, Err(Refused::HeldBy { .. })));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
+    /// Builds a command about a resource, with the resource's policy, for [`Turno::lease_command`].
     pub fn command(&self, resource: &str, user: &str, action: Action) -> Result<Command, Error> {
         let user = turno_core::id::UserId::new(user)?;
         let who = Holder { name: user.to_string(), user, instance: None };
@@ -76,7 +64,7 @@ impl Turno {
     /// use turno::core::{id::Instance, lease::Holder};
     /// let who = Holder { instance: Some(Instance::new("till-1")?), ..turno.holder(None) };
     /// let claim = turno.command_of("caja:3".try_into()?, who, Action::Claim { ttl: None, wait: false });
-    /// assert!(turno.lease(claim).await?.answer.is_ok());
+    /// assert!(turno.lease_command(claim).await?.answer.is_ok());
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -101,7 +89,8 @@ impl Turno {
         self.inner.leases.for_resource(resource)
     }
 
-    /// Executes one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
+    /// Executes one lease command, built as data. A refusal is an answer, found in [`LeaseAnswer::answer`]. The verbs of
+    /// [`Turno::lease`] are shorter.
     ///
     /// The lease of a task also follows the task's rules: its status and its permission.
     ///
@@ -111,16 +100,15 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-verb-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
-    /// let fence = claimed.state.grant.expect("the claim was granted").fence;
-    /// let beat = Action::Heartbeat { fence, idle: None, worked: true };
-    /// assert!(turno.lease(turno.command("caja:3", "ana", beat)?).await?.answer.is_ok());
-    /// let release = Action::Release { fence, claim: None };
-    /// assert!(turno.lease(turno.command("caja:3", "ana", release)?).await?.answer.is_ok());
+    /// let claim = || Action::Claim { ttl: None, wait: false };
+    /// let first = turno.lease_command(turno.command("caja:3", "ana", claim())?).await?;
+    /// assert!(first.answer.is_ok());
+    /// let second = turno.lease_command(turno.command("caja:3", "luis", claim())?).await?;
+    /// assert!(matches!(second.answer, Err(Refused::HeldBy { .. })));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn lease(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
+    pub async fn lease_command(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
         if self.caller.is_some() {
             // A caller with a token cannot choose its own policy.
             command.policy = self.inner.leases.for_resource(&command.resource).clone();
@@ -181,17 +169,16 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-wait-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let claim = || Action::Claim { ttl: None, wait: false };
-    /// use turno::core::time::Span;
-    /// turno.lease(turno.command("caja:3", "ana", claim())?).await?;
-    /// let waited = turno.lease_wait(turno.command("caja:3", "luis", claim())?, Span(50)).await?;
+    /// turno.lease("caja:3").claim("ana").await?;
+    /// let claim = turno.command("caja:3", "luis", Action::Claim { ttl: None, wait: false })?;
+    /// let waited = turno.lease_wait(claim, std::time::Duration::from_millis(50)).await?;
     /// assert!(matches!(waited.answer, Err(Refused::HeldBy { .. })), "ana still holds it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn lease_wait(&self, mut command: Command, wait: Span) -> Result<LeaseAnswer, Error> {
+    pub async fn lease_wait(&self, mut command: Command, wait: Duration) -> Result<LeaseAnswer, Error> {
         let signal = self.inner.signals.lease(&command.resource);
-        let deadline = self.inner.clock.estimate() + wait;
+        let deadline = self.inner.clock.estimate() + Span::from(wait);
         if let Action::Claim { wait, .. } = &mut command.action {
             *wait = true;
         }
@@ -199,7 +186,7 @@ impl Turno {
             let changed = signal.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let answer = self.lease(command.clone()).await?;
+            let answer = self.lease_command(command.clone()).await?;
             let free_at = match &answer.answer {
                 Err(Refused::HeldBy { grant, .. }) => grant.expires_at,
                 Err(Refused::OfferedTo { offer, .. }) => offer.until,
@@ -207,7 +194,7 @@ impl Turno {
             };
             if deadline <= answer.now {
                 let leave = Command { action: Action::LeaveLine, ..command };
-                self.lease(leave).await?;
+                self.lease_command(leave).await?;
                 return Ok(answer);
             }
             // A ticket expires unless it is repeated, so repeat it well before that.
@@ -261,9 +248,8 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-leases-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let claim = || Action::Claim { ttl: None, wait: false };
     /// use turno::store::LeaseQuery;
-    /// turno.lease(turno.command("caja:3", "ana", claim())?).await?;
+    /// turno.lease("caja:3").claim("ana").await?;
     /// let held = turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await?;
     /// assert_eq!(held.states[0].resource.as_str(), "caja:3");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -299,9 +285,8 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-history-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
-    /// let fence = claimed.state.grant.expect("the claim was granted").fence;
-    /// turno.lease(turno.command("caja:3", "ana", Action::Release { fence, claim: None })?).await?;
+    /// let till = turno.lease("caja:3");
+    /// till.release(&till.claim("ana").await?).await?;
     /// let history = turno.lease_history("caja:3".try_into()?, None, 10).await?;
     /// assert_eq!(history[0].grant.holder.user.as_str(), "ana");
     /// # std::fs::remove_dir_all(&dir).unwrap();

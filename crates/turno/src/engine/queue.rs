@@ -8,10 +8,11 @@ mod look;
 mod manage;
 mod settle;
 
-pub use claim::ClaimedItem;
+pub use claim::{Claim, ClaimedItem};
 pub use exhausted::Exhausted;
 pub use look::Overview;
 pub use settle::{Settled, Settlement};
+use std::time::Duration;
 
 use super::Turno;
 use super::access::Needs;
@@ -67,8 +68,8 @@ impl Draft {
     }
 
     /// Sets how long the item waits before it is due.
-    pub fn delay(self, delay: Span) -> Draft {
-        Draft { delay, ..self }
+    pub fn delay(self, delay: Duration) -> Draft {
+        Draft { delay: delay.into(), ..self }
     }
 }
 
@@ -125,7 +126,7 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?.id("m-1")?]).await?;
-    /// let deliveries = queue.claim("worker-1", 10, Span::ZERO).await?;
+    /// let deliveries = queue.claim(Claim::by("worker-1").max(10)).await?;
     /// assert_eq!(deliveries[0].items[0].id.as_str(), "m-1");
     /// queue.ack([deliveries[0].reference]).await?;
     /// # std::fs::remove_dir_all(&dir).unwrap();

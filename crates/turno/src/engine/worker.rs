@@ -18,6 +18,7 @@ mod job;
 mod runner;
 
 pub use job::{Failed, Job};
+use std::time::Duration;
 
 use super::queue::{Delivery, QueueHandle};
 use crate::error::Error;
@@ -78,7 +79,7 @@ impl WorkerLimit {
 ///     })
 ///     .instance("mailer-1")
 ///     .concurrency(4)
-///     .grace(Span::from_secs(5));
+///     .grace(Duration::from_secs(5));
 /// worker.run_until(async { drop(stopped.await) }).await?;
 /// # std::fs::remove_dir_all(&dir).unwrap();
 /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -260,14 +261,14 @@ impl Worker {
 
     /// Sets how long before its expiry an unrenewed delivery's handler is dropped. The default is zero. For handlers
     /// whose effect outlasts them a little, such as a remote call.
-    pub fn margin(mut self, margin: Span) -> Worker {
-        self.margin = margin;
+    pub fn margin(mut self, margin: Duration) -> Worker {
+        self.margin = margin.into();
         self
     }
 
     /// Sets how long handlers may run after a stop before they are dropped. The default is ten seconds.
-    pub fn grace(mut self, grace: Span) -> Worker {
-        self.grace = grace;
+    pub fn grace(mut self, grace: Duration) -> Worker {
+        self.grace = grace.into();
         self
     }
 
@@ -343,7 +344,7 @@ impl RunningWorker {
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![turno::Draft { payload: "1".into(), ..Default::default() }]).await?;
     /// let endless = |_: turno::Job<u8>| std::future::pending();
-    /// let running = queue.worker(endless).grace(Span::ZERO).start()?;
+    /// let running = queue.worker(endless).grace(Duration::ZERO).start()?;
     /// running.stop().await;
     /// assert_eq!(queue.counts().await?.pending, 1, "the delivery was returned, and the attempt does not count");
     /// # std::fs::remove_dir_all(&dir).unwrap();

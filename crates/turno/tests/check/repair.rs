@@ -3,6 +3,7 @@
 use super::{findings, plant, push};
 use turno::core::queue::{Act, OnExhausted, SettleOutcome, WhyReason};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::AuditQuery;
 use turno::{Delivery, Draft, Kind, Policy, QueueHandle, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
@@ -129,7 +130,7 @@ async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &ALL.iter().map(|id| (*id, "ana")).collect::<Vec<_>>()).await;
-    let got = if shape.reference > 0 { queue.claim("dead", 1, Span::ZERO).await.unwrap().pop() } else { None };
+    let got = if shape.reference > 0 { queue.claim(Claim::by("dead")).await.unwrap().pop() } else { None };
     push(&queue, &[("n1", "leo"), ("n2", "leo")]).await;
     assert_eq!(findings(&world.turno).await, [], "intact before");
     plant(&world, shape.sql).await;
@@ -140,7 +141,7 @@ async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<
 async fn drained(queue: &QueueHandle, key: &str) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
-        let got = queue.claim("worker", 10, Span::ZERO).await.unwrap();
+        let got = queue.claim(Claim::by("worker").max(10)).await.unwrap();
         if got.is_empty() {
             return ids;
         }
@@ -195,7 +196,7 @@ pub(super) async fn a_repair_reaches_running_instances(backend: Backend) {
     push(&queue, &[("m1", "ana"), ("m2", "ana"), ("m3", "ana")]).await;
     // Both processes have used the lane and cache its floor after `m1`.
     let there = other.queue("bot").await.unwrap();
-    let first = there.claim("w", 1, Span::ZERO).await.unwrap();
+    let first = there.claim(Claim::by("w")).await.unwrap();
     assert_eq!(ack(&there, &first[0]).await, SettleOutcome::Acked);
     push(&queue, &[("m4", "ana")]).await;
     // Brings `m1` back without their knowledge, as on a server that lacks the ack. `m2` is a second head then.
@@ -228,7 +229,7 @@ pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(back
         Policy { window: Span::ZERO, batch_max: 1, on_exhausted: OnExhausted::Hold, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &[("m1", "ana"), ("m2", "ana")]).await;
-    let reference = queue.claim("w", 1, Span::ZERO).await.unwrap()[0].reference;
+    let reference = queue.claim(Claim::by("w")).await.unwrap()[0].reference;
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
     queue.settle(vec![Settlement { reference, act }]).await.unwrap();
     assert_eq!(why(&queue, "ana").await, "lane_held");
@@ -245,7 +246,7 @@ pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(back
     let found = findings(&world.turno).await;
     assert_eq!(found, [("Q14", "queue bot, key ana: nothing of it is ever handed out".to_owned())]);
     assert_eq!(world.turno.repair(|_| ()).await.unwrap().left, []);
-    let got = queue.claim("w", 1, Span::ZERO).await.unwrap();
+    let got = queue.claim(Claim::by("w")).await.unwrap();
     assert_eq!(got[0].items[0].id.as_str(), "m1");
 }
 
@@ -265,7 +266,7 @@ pub(super) async fn two_unfinished_items_of_a_sync_key_are_merged(backend: Backe
     assert!(found.iter().any(|(id, text)| *id == "S3" && text.contains("queue people, key ana")), "{found:?}");
     let repair = world.turno.repair(|_| ()).await.unwrap();
     assert_eq!(repair.left, []);
-    let got = queue.claim("w", 9, Span::ZERO).await.unwrap();
+    let got = queue.claim(Claim::by("w").max(9)).await.unwrap();
     assert_eq!(got.len(), 1, "one delivery of the key: {got:?}");
     assert_eq!((got[0].items[0].id.as_str(), &*got[0].items[0].payload), ("old", "\"new\""), "with the newest change");
     assert_eq!(ack(&queue, &got[0]).await, SettleOutcome::Acked);

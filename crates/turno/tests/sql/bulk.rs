@@ -1,6 +1,7 @@
 //! A bulk change in one queue does not affect another queue.
 
 use super::*;
+use turno::queue::Claim;
 
 /// Writes `rows` items for the queue `bulk` in one application transaction, like a trigger on a large update.
 async fn bulk_change(world: &World, rows: i64) -> QueueHandle {
@@ -58,7 +59,7 @@ async fn queue_that_another_process_takes_in_delays_no_other_queue() {
     // The background task is not blocked either.
     let awake = World::engine(&world.url, true).await;
     let waiting = awake.queue(QueueName::new("q").unwrap()).await.unwrap();
-    let mut waiting = Box::pin(waiting.claim("worker", 1, Span::from_secs(60)));
+    let mut waiting = Box::pin(waiting.claim(Claim::by("worker").wait(Duration::from_secs(60))));
     waits(&mut waiting).await;
     world.sql.execute("select turno.enqueue('q', '1', key => 'luis', id => 'y')", &[]).await.unwrap();
     assert_eq!(soon(waiting).await.unwrap()[0].items[0].id, id("y"));
@@ -68,7 +69,7 @@ async fn queue_that_another_process_takes_in_delays_no_other_queue() {
     end(&process, "rollback; begin").await;
     lock_intake(&process, "q").await;
     world.sql.execute("select turno.enqueue('q', '1', key => 'eva', id => 'z')", &[]).await.unwrap();
-    let mut blocked = Box::pin(queue.claim("worker", 1, Span::ZERO));
+    let mut blocked = Box::pin(queue.claim(Claim::by("worker")));
     waits(&mut blocked).await;
     end(&process, "rollback").await;
     assert_eq!(soon(blocked).await.unwrap()[0].items[0].id, id("z"));

@@ -4,6 +4,7 @@ use super::*;
 use turno::ClaimedItem;
 use turno::core::id::QueueId;
 use turno::core::queue::{DeliveryRef, ManageRefused, SettleOutcome};
+use turno::queue::Claim;
 
 /// Creates a queue with one delivery in process, and a table for its effect.
 async fn reference(world: &World, kind: Kind) -> (QueueHandle, Delivery) {
@@ -115,7 +116,11 @@ async fn why_says_completing_while_a_transaction_completes_an_expired_delivery()
         assert_eq!(seen().await, (true, "running"), "{kind:?}");
         world.advance(60_000).await;
         assert_eq!(seen().await, (true, "completing"), "{kind:?}");
-        assert_eq!(queue.claim_item("other", id("x")).await.unwrap(), ClaimedItem::AlreadyClaimed, "{kind:?}");
+        assert_eq!(
+            queue.claim_item(id("x"), Claim::by("other")).await.unwrap(),
+            ClaimedItem::AlreadyClaimed,
+            "{kind:?}"
+        );
         let refused = queue.cancel(id("x")).await.unwrap();
         assert_eq!(refused, Err(ManageRefused::InProcess), "{kind:?}: the application is completing it");
         end(&app, "rollback").await;
@@ -217,7 +222,7 @@ async fn an_altered_delivery_is_refused_and_nothing_is_acked() {
     let queue = world.queue("q", Policy { batch_max: 3, ..plain(Kind::Lane) }).await;
     queue.enqueue(["1", "2", "3", "4"].map(|id| draft(id, "ana")).into()).await.unwrap();
     queue.enqueue(vec![draft("other", "luis")]).await.unwrap();
-    let got = queue.claim("worker", 2, Span::ZERO).await.unwrap();
+    let got = queue.claim(Claim::by("worker").max(2)).await.unwrap();
     let (reference, other) = (got[0].reference, got[1].reference);
     assert_eq!((reference.size, other.size), (3, 1));
     let second = queue.item(id("2")).await.unwrap().unwrap().body.seq;
@@ -263,7 +268,7 @@ async fn workers_that_race_with_expiry_process_every_item_once() {
                 if queue.counts().await.unwrap().processed == ITEMS {
                     return;
                 }
-                for got in queue.claim("worker", 2, Span::ZERO).await.unwrap() {
+                for got in queue.claim(Claim::by("worker").max(2)).await.unwrap() {
                     let name = got.items[0].id.to_string();
                     app.batch_execute("begin").await.unwrap();
                     app.execute("insert into effect values ($1)", &[&name]).await.unwrap();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use turno::clock::{Clock, Manual};
 use turno::core::queue::Accepted;
 use turno::core::time::Time;
+use turno::queue::Claim;
 
 const ENQUEUE: &str = "select turno.enqueue('q', '{\"a\": 1}', key => 'ana', id => $1)";
 
@@ -147,7 +148,7 @@ async fn a_running_engine_takes_in_items_in_the_background() {
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let awake = World::engine(&world.url, true).await;
     let waiting = awake.queue(QueueName::new("q").unwrap()).await.unwrap();
-    let waiting = tokio::spawn(async move { waiting.claim("worker", 1, Span::from_secs(20)).await });
+    let waiting = tokio::spawn(async move { waiting.claim(Claim::by("worker").wait(Duration::from_secs(20))).await });
     world.sql.execute(ENQUEUE, &[&"x"]).await.unwrap();
     let got = tokio::time::timeout(Duration::from_secs(10), waiting).await.unwrap().unwrap().unwrap();
     assert_eq!(got[0].items[0].id, id("x"));
@@ -167,7 +168,7 @@ async fn items_taken_in_by_one_process_reach_a_waiting_claim_in_another() {
     };
     let (queue, other) = (process().await, process().await);
     for round in 0..2 {
-        let mut claim = Box::pin(other.claim("worker", 1, Span::from_secs(30)));
+        let mut claim = Box::pin(other.claim(Claim::by("worker").wait(Duration::from_secs(30))));
         waits(&mut claim).await;
         let sql = "select turno.enqueue('s', '1', key => $1)";
         world.sql.execute(sql, &[&format!("ana {round}")]).await.unwrap();

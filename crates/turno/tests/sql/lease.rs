@@ -7,7 +7,7 @@ use turno::{Action, LeaseAnswer};
 pub(super) const CLAIM: Action = Action::Claim { ttl: None, wait: false };
 
 pub(super) async fn ask(world: &World, resource: &str, user: &str, action: Action) -> LeaseAnswer {
-    world.turno.lease(world.turno.command(resource, user, action).unwrap()).await.unwrap()
+    world.turno.lease_command(world.turno.command(resource, user, action).unwrap()).await.unwrap()
 }
 
 pub(super) async fn held(world: &World, resource: &str) -> Fence {

@@ -3,6 +3,7 @@
 
 use super::*;
 use turno::core::queue::SettleOutcome;
+use turno::queue::Claim;
 use turno::{ItemQuery, ItemState, LaneLocks, WhyReason};
 
 async fn enqueue(world: &World, id: &str) {
@@ -50,7 +51,7 @@ async fn an_item_that_was_just_committed_can_be_claimed_by_its_id_and_cleared() 
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     enqueue(&world, "x").await;
-    let got = queue.claim_item("worker", id("x")).await.unwrap().delivery().expect("the item is due");
+    let got = queue.claim_item(id("x"), Claim::by("worker")).await.unwrap().delivery().expect("the item is due");
     enqueue(&world, "y").await;
     assert_eq!(world.turno.lane_clear().await.unwrap(), 2);
     assert_eq!(queue.ack([got.reference]).await.unwrap()[0].outcome, SettleOutcome::Stale);

@@ -73,7 +73,7 @@ async fn a_claim_of_an_asserted_lease_blocks_no_other_call() {
     assert_lease(&app, "caja:3", fence).await.unwrap();
     let (turno, reason) = (world.turno.clone(), "urgent".to_owned());
     let force = turno.command("caja:3", "luis", Action::ForceClaim { reason, fence: None }).unwrap();
-    let taking = tokio::spawn(async move { turno.lease(force).await });
+    let taking = tokio::spawn(async move { turno.lease_command(force).await });
     assert_others_continue(&world, &queue, "ana").await;
     end(&app, "commit").await;
     drop(taking);

@@ -1,6 +1,7 @@
 //! An expired delivery that another process is taking back at the same moment.
 
 use super::*;
+use turno::queue::Claim;
 
 /// Waits until `wanted` transactions wait for a lane's lock.
 async fn waiting(world: &World, wanted: i64) {
@@ -11,7 +12,7 @@ async fn waiting(world: &World, wanted: i64) {
 }
 
 async fn claim_now(queue: &QueueHandle) -> Option<Delivery> {
-    queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
+    queue.claim(Claim::by("worker")).await.unwrap().pop()
 }
 
 #[tokio::test]

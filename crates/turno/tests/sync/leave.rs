@@ -5,7 +5,7 @@ use std::time::Duration;
 use turno::Live;
 use turno::core::event::Topic;
 use turno::core::sync::{Difference, OnLeave};
-use turno::core::time::Span;
+use turno::queue::Claim;
 
 /// Longer than any event takes.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -103,7 +103,7 @@ async fn with_deactivate_a_row_that_leaves_is_deactivated_and_a_check_finds_miss
     assert_eq!(world.drain().await, [sent(42)]);
     let missed = format!("set session_replication_role = replica; {LEAVES}; reset session_replication_role");
     world.sql.batch_execute(&missed).await.unwrap();
-    assert!(world.queue.claim("worker", 1, Span::ZERO).await.unwrap().is_empty(), "the trigger did not mark the key");
+    assert!(world.queue.claim(Claim::by("worker")).await.unwrap().is_empty(), "the trigger did not mark the key");
     let check = world.sync.check(true, None, |_| {}).await.unwrap();
     assert_eq!(check.differences, [("42".to_owned(), Difference::Gone)]);
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);

@@ -6,6 +6,8 @@ use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use turno::queue::Claim;
 
 const WRITERS: u64 = 4;
 const WORKERS: u64 = 4;
@@ -95,7 +97,7 @@ async fn write(url: String, seed: u64) {
 async fn work(sync: SyncHandle, queue: QueueHandle, module: Arc<Mutex<Module>>, seed: u64, stop: Arc<AtomicBool>) {
     let mut chance = Chance(seed);
     loop {
-        let got = queue.claim(&format!("worker-{seed}"), 1, Span(50)).await.unwrap();
+        let got = queue.claim(Claim::by(format!("worker-{seed}")).wait(Duration::from_millis(50))).await.unwrap();
         let Some(got) = got.into_iter().next() else {
             if stop.load(Ordering::SeqCst) && queue.counts().await.unwrap().pending == 0 {
                 return;

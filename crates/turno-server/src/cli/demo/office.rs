@@ -47,7 +47,7 @@ pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
         ("eva", "Eva", Role::Admin, "an administrator"),
     ] {
         let person = turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, role)?).await?;
-        let link = turno.make_link(LinkFor::SignIn(person.id.clone()), LINKS).await?;
+        let link = turno.make_link(LinkFor::SignIn(person.id.clone()), LINKS.into()).await?;
         entrances.push(Entrance { name, user: person.id, link, what });
     }
     for (id, name) in COLLEAGUES {
@@ -158,7 +158,7 @@ async fn request_release(turno: &Turno, who: &Holder) -> Result<(), Error> {
     };
     let action =
         LeaseAction::RequestRelease { message: Some("¿Te falta mucho? Me la piden para el cierre".to_owned()) };
-    turno.lease(turno.command_of(task.id.resource(), who.clone(), action)).await.map(drop)
+    turno.lease_command(turno.command_of(task.id.resource(), who.clone(), action)).await.map(drop)
 }
 
 /// Processes one task from the end of the list, where a visitor looks last.
@@ -184,7 +184,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
         turno.task(Some(id), who.clone(), Action::Validate { fence, number }).await?;
         let idle = Some(if coffee { IDLE } else { Span::ZERO });
         let beat = LeaseAction::Heartbeat { fence, idle, worked: !coffee };
-        let answer = turno.lease(turno.command_of(id.resource(), who.clone(), beat)).await?;
+        let answer = turno.lease_command(turno.command_of(id.resource(), who.clone(), beat)).await?;
         if answer.answer.is_err() {
             return Ok(());
         }

@@ -40,7 +40,7 @@ async fn free(eva: &Turno, who: &Holder, ours: impl Fn(&Holder) -> bool) -> Resu
     // The fence binds the override to this grant, because another holder may have the lease by then.
     let fence = state.grant.as_ref().map(|grant| grant.fence);
     let action = Action::ForceRelease { reason: "Salió a almorzar y la tarea urge".to_owned(), fence };
-    eva.lease(eva.command_of(state.resource.clone(), who.clone(), action)).await.map(drop)
+    eva.lease_command(eva.command_of(state.resource.clone(), who.clone(), action)).await.map(drop)
 }
 
 /// Cancels or retries the oldest exhausted item of a queue. Leaves the last one for the visitor.

@@ -1,6 +1,7 @@
 //! Simulated traffic: lanes of a chat bot, an inbox, and a sync queue whose destination is down at times.
 
 use std::time::Duration;
+use turno::queue::Claim;
 
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
@@ -85,7 +86,7 @@ type Handler = fn(&Delivery, u64) -> Option<Act>;
 async fn work(queue: QueueHandle, instance: &str, handler: Handler) {
     let mut count = 0;
     loop {
-        let Ok(got) = queue.claim(instance, 1, Span::from_secs(10)).await else {
+        let Ok(got) = queue.claim(Claim::by(instance).wait(Duration::from_secs(10))).await else {
             tokio::time::sleep(Duration::from_secs(1)).await;
             continue;
         };
@@ -138,7 +139,7 @@ async fn change(users: QueueHandle) {
 async fn carry(users: QueueHandle) {
     let mut calls = 0u32;
     loop {
-        let Ok(got) = users.claim("sync-1", 1, Span::from_secs(10)).await else {
+        let Ok(got) = users.claim(Claim::by("sync-1").wait(Duration::from_secs(10))).await else {
             tokio::time::sleep(Duration::from_secs(1)).await;
             continue;
         };

@@ -39,7 +39,7 @@ impl Held {
     /// Claims the lease on the database.
     pub(super) async fn claim_on_database(global: &GlobalArgs, request: LeaseRequest) -> Result<Held, Failure> {
         let turno = global.open().await?.turno;
-        let mut asked = turno.hold(&request.resource, &request.instance).wait(request.wait);
+        let mut asked = turno.lease(request.resource.as_str()).hold(&request.instance).wait(request.wait);
         if let Some(ttl) = request.ttl {
             asked = asked.ttl(ttl);
         }
@@ -100,12 +100,12 @@ impl Held {
     /// Releases the lease. Returns the reason if it was lost before.
     pub(super) async fn release(self) -> Option<String> {
         let released = match self.backend {
-            Backend::Direct(hold) => hold.release().await.map_err(|error| error.to_string()),
+            Backend::Direct(hold) => hold.release().await,
             Backend::Remote(remote) => return remote.release().await,
         };
         match released {
-            Ok(Ok(())) => None,
-            Ok(Err(loss)) => Some(render_loss(&loss)),
+            Ok(()) => None,
+            Err(Error::Lost(loss)) => Some(render_loss(&loss)),
             Err(error) => {
                 super::talk(&format!("the lease could not be given back ({error}); it ends by itself"));
                 None

@@ -72,7 +72,7 @@ pub(in crate::http) async fn claim(
     let who = command.who.clone();
     let answer = match wait {
         Some(wait) => wait::wait(app, caller, command, wait).await?,
-        None => caller.0.lease(command).await?,
+        None => caller.0.lease_command(command).await?,
     };
     to_view(caller, &who, Ok(answer)).await.map(|(lease, _)| lease)
 }

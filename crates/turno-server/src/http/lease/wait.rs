@@ -27,7 +27,7 @@ async fn wait_in_line(
     mut client: oneshot::Sender<Result<LeaseAnswer, Problem>>,
 ) {
     let waited = tokio::select! {
-        answer = caller.0.lease_wait(command.clone(), wait) => Some(answer),
+        answer = caller.0.lease_wait(command.clone(), wait.into()) => Some(answer),
         () = app.stopped() => None,
         () = client.closed() => None,
     };
@@ -42,7 +42,7 @@ async fn wait_in_line(
 
 /// Leaves the line. A claim that was in flight may have been granted meanwhile; then that grant is the answer.
 async fn leave(caller: &Caller, command: &Command) -> Result<LeaseAnswer, Problem> {
-    let left = caller.0.lease(Command { action: Action::LeaveLine, ..command.clone() }).await?;
+    let left = caller.0.lease_command(Command { action: Action::LeaveLine, ..command.clone() }).await?;
     let granted = left.state.live(left.now).is_some_and(|grant| grant.holder.is(&command.who));
     if granted {
         Ok(LeaseAnswer { answer: Ok(Outcome::Claimed { renewed: false }), ..left })
@@ -58,7 +58,7 @@ async fn give_back(caller: &Caller, command: Command, answer: LeaseAnswer) {
         return;
     };
     let action = Action::Release { fence: grant.fence, claim: Some(grant.claim) };
-    if let Err(error) = caller.0.lease(Command { action, ..command }).await {
+    if let Err(error) = caller.0.lease_command(Command { action, ..command }).await {
         tracing::debug!(%error, "what was granted to somebody who had left stays until it expires");
     }
 }

@@ -85,7 +85,7 @@ async fn mint(caller: Caller, body: NewSessionBody) -> Result<Revealed<MadeSessi
         resources: resources(body.resources)?,
         expires_in: None,
     };
-    let (token, secret) = caller.0.mint_session(new, Span::from_secs(ttl_s)).await?;
+    let (token, secret) = caller.0.mint_session(new, Span::from_secs(ttl_s).into()).await?;
     let made = MadeSession { id: token.id.clone(), token: secret, expires_at: token.expires_at.map(Into::into) };
     Ok(Revealed { id: token.id, body: made })
 }

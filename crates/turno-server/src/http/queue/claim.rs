@@ -14,6 +14,7 @@ use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{Act, ItemState, Kind};
 use turno::core::text::clip_text;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{ClaimedItem, Delivery, DeliveryItem, ItemRecord, QueueHandle, Settlement};
 
 use super::why;
@@ -152,7 +153,9 @@ pub(super) async fn queue_claim(
     super::refuse_if_delivered_here(&app, &name)?;
     refuse_if_stopping(&app)?;
     let request = body.request_id.as_ref().map(|request| scoped_request_id(&caller, request));
-    let got = queue.claim_until(instance.as_str(), max, wait, request.as_deref(), app.stopped()).await?;
+    let got = queue
+        .claim_until(Claim::by(instance.as_str()).max(max).wait(wait.into()).request(request.as_deref()), app.stopped())
+        .await?;
     Ok(Json(Deliveries { deliveries: to_views(&app, &queue, got).await? }))
 }
 
@@ -256,7 +259,7 @@ pub(super) async fn item_claim(
     super::refuse_if_delivered_here(&app, &name)?;
     refuse_if_stopping(&app)?;
     let request = body.request_id.as_ref().map(|request| scoped_request_id(&caller, request));
-    match queue.claim_item_as(instance.as_str(), id.clone(), request.as_deref()).await? {
+    match queue.claim_item(id.clone(), Claim::by(instance.as_str()).request(request.as_deref())).await? {
         ClaimedItem::Delivered(got) => {
             let view = to_views(&app, &queue, vec![got]).await?.pop();
             view.map(Json).ok_or_else(|| finished_problem(ItemState::Processed))

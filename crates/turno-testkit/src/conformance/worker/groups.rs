@@ -2,7 +2,7 @@
 
 use super::super::world::{World, draft, put};
 use super::{Message, Reports, eager, id, record, until};
-use turno::core::time::Span;
+use std::time::Duration;
 use turno::store::Counts;
 use turno::{Draft, Failed, Job};
 
@@ -22,7 +22,7 @@ async fn a_failing_item_does_not_repeat_the_processed_items_of_its_group(world: 
         let _ = sender.send((id(&job), job.attempt));
         async move {
             match (job.id.as_str(), job.attempt) {
-                ("2", 1) => Err(Failed::new("not yet").retry_in(Span::ZERO)),
+                ("2", 1) => Err(Failed::new("not yet").retry_in(Duration::ZERO)),
                 _ => Ok(()),
             }
         }
@@ -46,7 +46,7 @@ async fn a_group_handler_gets_the_whole_group_and_may_name_the_item_that_failed(
         let _ = sender.send(group.iter().map(id).collect::<Vec<_>>());
         async move {
             match &group[..] {
-                [_, second, _] => Err(Failed::new("not yet").retry_in(Span::ZERO).at(&second.id)),
+                [_, second, _] => Err(Failed::new("not yet").retry_in(Duration::ZERO).at(&second.id)),
                 _ => Ok(()),
             }
         }
@@ -69,7 +69,7 @@ async fn a_group_that_fails_as_a_whole_is_delivered_again_as_a_whole(world: Worl
         async move {
             let elsewhere = turno::core::id::ItemId::new("elsewhere").unwrap();
             // The named item belongs to another delivery, so the failure counts for the whole group.
-            if group[0].attempt == 1 { Err(Failed::new("a").retry_in(Span::ZERO).at(&elsewhere)) } else { Ok(()) }
+            if group[0].attempt == 1 { Err(Failed::new("a").retry_in(Duration::ZERO).at(&elsewhere)) } else { Ok(()) }
         }
     });
     let running = worker.start().unwrap();

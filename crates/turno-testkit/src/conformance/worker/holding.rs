@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use turno::core::queue::{Act, DeliveryRef, Last, SettleOutcome};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Job, QueueHandle};
 
 super::cases![
@@ -49,7 +50,7 @@ async fn a_running_handler_keeps_its_delivery_past_the_lock_timeout(world: World
                 .await;
         }
     }
-    assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
+    assert!(queue.claim(Claim::by("other")).await.unwrap().is_empty());
     go_on.notify_waiters();
     until("both items are acked", || async { queue.counts().await.unwrap().processed == 2 }).await;
     assert_eq!(record(&queue, "x").await.done.unwrap().attempt, 1);
@@ -63,7 +64,7 @@ async fn a_handler_whose_delivery_was_taken_is_dropped_without_an_ack(world: Wor
     let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
     assert_eq!(reports.next().await, "begun");
     settle(&queue, reference(&queue, "x").await, Act::Return { error: None }).await;
-    let taken = queue.claim("thief", 1, Span::ZERO).await.unwrap().remove(0);
+    let taken = queue.claim(Claim::by("thief")).await.unwrap().remove(0);
     assert!(reports.none(), "the worker has not renewed since the loss");
     world.advance(20_000);
     assert_eq!(reports.next().await, "dropped", "the refused renewal drops the handler");

@@ -2,9 +2,11 @@
 
 use super::super::world::{START, World, draft, put};
 use super::{Message, Reports, id, inbox, record, until};
+use std::time::Duration;
 use turno::core::id::Key;
 use turno::core::queue::Policy;
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Counts;
 use turno::{Draft, Failed, Job};
 
@@ -61,7 +63,7 @@ async fn an_item_whose_handler_fails_is_retried_and_finally_exhausted(world: Wor
             let due = record(&queue, "x").await.item.unwrap().not_before;
             assert!(due >= now + Span(1_000 << (attempt - 1)), "the back-off doubles");
             world.advance((due - now).0 - 1);
-            assert!(queue.claim("early", 1, Span::ZERO).await.unwrap().is_empty() && reports.none());
+            assert!(queue.claim(Claim::by("early")).await.unwrap().is_empty() && reports.none());
             world.advance(1);
         }
     }
@@ -77,7 +79,7 @@ async fn a_handler_may_choose_its_delay_or_give_up(world: World) {
     put(&queue, "ana", &["later", "never", "error"]).await;
     let worker = queue.worker(move |job: Job<Message>| async move {
         match job.id.as_str() {
-            "later" => Err(Failed::new("busy").retry_in(Span(77_000))),
+            "later" => Err(Failed::new("busy").retry_in(Duration::from_millis(77_000))),
             "never" => Err(Failed::new("no such address").give_up()),
             _ => Ok("no number".parse::<i32>().map(drop)?),
         }

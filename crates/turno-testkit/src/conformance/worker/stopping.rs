@@ -4,10 +4,11 @@ use super::super::world::{World, put};
 use super::{Dropped, Message, Reports, eager, id, inbox, record, soon, until};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use turno::core::queue::Last;
-use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::store::Counts;
 use turno::{Job, QueueHandle, RunningWorker, Worker};
 
@@ -75,7 +76,7 @@ async fn a_stop_returns_unstarted_items_without_counting_an_attempt(world: World
         assert_eq!((item.attempt, item.last), (0, Last::Returned));
     }
     assert!(reports.none(), "no handler starts after the stop");
-    let rest = queue.claim("next", 1, Span::ZERO).await.unwrap().remove(0);
+    let rest = queue.claim(Claim::by("next")).await.unwrap().remove(0);
     assert_eq!((rest.items[0].id.as_str(), rest.attempt), ("2", 1), "the item comes back at once and in its order");
 }
 
@@ -92,7 +93,7 @@ async fn a_handler_that_outlasts_the_grace_is_dropped_and_its_item_returned(worl
             std::future::pending().await
         }
     });
-    let running = worker.grace(Span(5_000)).start().unwrap();
+    let running = worker.grace(Duration::from_millis(5_000)).start().unwrap();
     assert_eq!(reports.next().await, "begun");
     let stop = signal_stop(running).await;
     queue.counts().await.unwrap();
@@ -146,7 +147,7 @@ async fn a_dropped_worker_ends_its_handlers_and_its_deliveries_expire(world: Wor
     assert_eq!(reports.next().await, "begun");
     drop(running);
     assert_eq!(reports.next().await, "dropped");
-    assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
+    assert!(queue.claim(Claim::by("other")).await.unwrap().is_empty());
     world.advance(60_000);
-    assert_eq!(queue.claim("other", 1, Span::ZERO).await.unwrap()[0].attempt, 2);
+    assert_eq!(queue.claim(Claim::by("other")).await.unwrap()[0].attempt, 2);
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use turno::core::id::QueueName;
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
+use turno::queue::Claim;
 use turno::{Draft, Job, QueueHandle, RunningWorker};
 
 super::cases![
@@ -38,7 +39,7 @@ async fn a_paused_queue_hands_a_worker_nothing_and_resuming_wakes_it(world: Worl
         queue.pause().await.unwrap();
         put(&queue, "ana", &[id]).await;
         world.advance(5_000);
-        assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
+        assert!(queue.claim(Claim::by("other")).await.unwrap().is_empty());
         assert!(reports.none(), "paused");
         resume.resume().await.unwrap();
         assert_eq!(reports.next().await, (id.to_owned(), 1));
@@ -81,7 +82,7 @@ async fn a_worker_wakes_when_the_delivery_of_a_dead_instance_expires(world: Worl
     let mut reports = Reports::new();
     let running = start(&queue, &reports);
     world.advance(59_999);
-    assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty() && reports.none());
+    assert!(queue.claim(Claim::by("other")).await.unwrap().is_empty() && reports.none());
     world.advance(1);
     assert_eq!(reports.next().await, ("x".to_owned(), 2));
     running.stop().await;

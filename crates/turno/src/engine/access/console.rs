@@ -5,6 +5,7 @@
 
 use super::{Needs, NewToken, Turno, secret};
 use crate::error::Error;
+use std::time::Duration;
 use turno_core::access::{Change, ChangeRefused, Link, LinkFor, Token};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
@@ -40,18 +41,18 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::{access::LinkFor, time::Span};
-    /// let secret = turno.make_link(LinkFor::Setup, Span::from_secs(3600)).await?;
+    /// let secret = turno.make_link(LinkFor::Setup, Duration::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(LinkFor::Setup));
     /// turno.add_person(NewPerson::new("eva", "Eva", Role::Admin)?).await?;
-    /// assert!(turno.make_link(LinkFor::Setup, Span::from_secs(3600)).await.is_err(), "an administrator exists now");
+    /// assert!(turno.make_link(LinkFor::Setup, Duration::from_secs(3600)).await.is_err(), "an administrator exists now");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn make_link(&self, to: LinkFor, ttl: Span) -> Result<String, Error> {
+    pub async fn make_link(&self, to: LinkFor, ttl: Duration) -> Result<String, Error> {
         self.store()?;
         let (_, secret) = secret::fresh()?;
         let link = Link { hash: hash_of(&secret), to, expires_at: Time::default(), created_at: Time::default() };
-        self.change_access(Change::MakeLink { link, ttl }).await?;
+        self.change_access(Change::MakeLink { link, ttl: ttl.into() }).await?;
         Ok(secret)
     }
 
@@ -67,7 +68,7 @@ impl Turno {
     /// use turno::core::{access::LinkFor, time::Span};
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let ana = LinkFor::SignIn("ana".try_into()?);
-    /// let secret = turno.make_link(ana.clone(), Span::from_secs(3600)).await?;
+    /// let secret = turno.make_link(ana.clone(), Duration::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(ana));
     /// assert_eq!(turno.redeem_link(&secret).await?, None, "a link works once");
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -102,7 +103,7 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::{access::TokenKind, time::Span};
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    /// let (token, secret) = turno.open_session("ana".try_into()?, Span::from_secs(3600)).await?;
+    /// let (token, secret) = turno.open_session("ana".try_into()?, Duration::from_secs(3600)).await?;
     /// assert_eq!(token.kind(), TokenKind::Console);
     /// let ana = turno.authenticate(&secret).await?;
     /// let password = PersonChange { password: Some("hash".to_owned()), ..PersonChange::default() };
@@ -111,10 +112,10 @@ impl Turno {
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn open_session(&self, user: UserId, ttl: Span) -> Result<(Token, String), Error> {
+    pub async fn open_session(&self, user: UserId, ttl: Duration) -> Result<(Token, String), Error> {
         self.store()?;
         let (token, secret) = NewToken::whole(user).into_token(self.inner.clock.estimate())?;
-        let changed = self.change_access(Change::OpenSession { token, ttl }).await?;
+        let changed = self.change_access(Change::OpenSession { token, ttl: ttl.into() }).await?;
         Ok((changed.token.ok_or(Error::Closed)?, secret))
     }
 
@@ -129,13 +130,14 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::time::Span;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    /// let (_, secret) = turno.open_session("ana".try_into()?, Span::from_secs(3600)).await?;
+    /// let (_, secret) = turno.open_session("ana".try_into()?, Duration::from_secs(3600)).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// assert!(!ana.renew_session(Span::from_secs(3600), Span::from_secs(86_400)).await?, "most of the ttl is left");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn renew_session(&self, ttl: Span, most: Span) -> Result<bool, Error> {
+    pub async fn renew_session(&self, ttl: Duration, most: Duration) -> Result<bool, Error> {
+        let (ttl, most) = (Span::from(ttl), Span::from(most));
         let Some(caller) = &self.caller else {
             return Ok(false);
         };

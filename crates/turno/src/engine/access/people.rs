@@ -6,6 +6,7 @@ use crate::engine::commit::Job;
 use crate::engine::lease::retry_while_pinned;
 use crate::error::Error;
 use crate::store::{AccessGroup, LeaseQuery};
+use std::time::Duration;
 use turno_core::access::{Change, ChangeRefused, Changed, Permission, Permissions, Person, Role, Token};
 use turno_core::audit::Hash;
 use turno_core::id::{BadName, UserId};
@@ -192,14 +193,14 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::time::Span;
     /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::for_user("laravel-31")? };
-    /// let (_, secret) = turno.mint_session(new, Span::from_secs(900)).await?;
+    /// let (_, secret) = turno.mint_session(new, Duration::from_secs(900)).await?;
     /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("the handle has a caller").name, "Paco");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn mint_session(&self, new: NewToken, ttl: Span) -> Result<(Token, String), Error> {
+    pub async fn mint_session(&self, new: NewToken, ttl: Duration) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
-        let changed = self.change_access(Change::MintSession { token, ttl }).await?;
+        let changed = self.change_access(Change::MintSession { token, ttl: ttl.into() }).await?;
         Ok((changed.token.ok_or(Error::Closed)?, secret))
     }
 

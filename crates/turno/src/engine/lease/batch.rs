@@ -45,7 +45,7 @@ impl Turno {
     async fn lease_chain(&self, chain: Vec<(usize, Command)>) -> Vec<(usize, Result<LeaseAnswer, Error>)> {
         let mut answers = Vec::with_capacity(chain.len());
         for (index, command) in chain {
-            answers.push((index, self.lease(command).await));
+            answers.push((index, self.lease_command(command).await));
         }
         answers
     }

@@ -7,9 +7,10 @@ use crate::engine::{Job, LOOK_AGAIN};
 use crate::error::Error;
 use crate::store::{ClaimOutcome, QueueRow};
 use std::sync::Arc;
+use std::time::Duration;
 use turno_core::access::Permission;
 use turno_core::id::{Instance, ItemId, RequestId};
-use turno_core::limits::{BATCH_MAX, SPAN_MAX};
+use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{self, ClaimRequest, DeliveryRef, Why, WhyReason, WorkerName, why_alone};
 use turno_core::time::Span;
 
@@ -48,8 +49,59 @@ impl ClaimedItem {
     }
 }
 
+/// A claim of deliveries: who claims, how many, and how long to wait.
+///
+/// ```
+/// # use turno::queue::Claim;
+/// # use std::time::Duration;
+/// let claim = Claim::by("worker-1").max(10).wait(Duration::from_secs(20)).request("r-7");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a claim does nothing until a queue gets it"]
+pub struct Claim {
+    instance: Arc<str>,
+    max: u32,
+    wait: Span,
+    request: Option<Arc<str>>,
+    probes: bool,
+}
+
+impl Claim {
+    /// Claims one delivery for a process, without waiting.
+    pub fn by(instance: impl AsRef<str>) -> Claim {
+        Claim { instance: instance.as_ref().into(), max: 1, wait: Span::ZERO, request: None, probes: false }
+    }
+
+    /// Claims up to `max` deliveries.
+    pub fn max(self, max: u32) -> Claim {
+        Claim { max, ..self }
+    }
+
+    /// Waits if nothing is due.
+    pub fn wait(self, wait: Duration) -> Claim {
+        Claim { wait: wait.into(), ..self }
+    }
+
+    /// Makes the claim repeatable. A repeat with the same request id and the same instance returns the same deliveries
+    /// while one of them is live, with the same fences and without a new attempt. So a caller can repeat a claim whose
+    /// answer was lost.
+    ///
+    /// This holds across processes and restarts. Repeats that overlap run one after another, and only the first gets
+    /// new deliveries. Once all deliveries are settled or expired, the request id is free for a new claim. If the
+    /// caller disconnects, its deliveries are kept for the repeat until they expire.
+    pub fn request<'a>(self, id: impl Into<Option<&'a str>>) -> Claim {
+        Claim { request: id.into().map(Arc::from), ..self }
+    }
+
+    /// Claims for a worker with this limit.
+    pub(in crate::engine) fn limited(self, limit: WorkerLimit) -> Claim {
+        let max = u32::try_from(limit.count()).unwrap_or(u32::MAX);
+        Claim { max, probes: limit == WorkerLimit::Probe, ..self }
+    }
+}
+
 impl QueueHandle {
-    /// Claims up to `max` deliveries. If nothing is due, waits for at most `wait`.
+    /// Claims due deliveries. If nothing is due, waits as long as the claim says.
     ///
     /// The future may be dropped at any time: deliveries that it did not return go back to the queue.
     ///
@@ -60,53 +112,20 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// use turno::core::time::Span;
+    /// use std::time::Duration;
+    /// use turno::queue::Claim;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let got = queue.claim("worker-1", 10, Span::from_secs(5)).await?;
-    /// assert_eq!(&*got[0].items[0].payload, "\"hola\"");
-    /// assert!(queue.claim("worker-2", 10, Span::ZERO).await?.is_empty(), "worker-1 has it");
+    /// let deliveries = queue.claim(Claim::by("worker-1").max(10).wait(Duration::from_secs(5))).await?;
+    /// assert_eq!(&*deliveries[0].items[0].payload, "\"hola\"");
+    /// assert!(queue.claim(Claim::by("worker-2")).await?.is_empty(), "worker-1 has it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Delivery>, Error> {
-        self.claim_wanted(self.want(instance, max)?, wait, std::future::pending()).await
+    pub async fn claim(&self, claim: Claim) -> Result<Vec<Delivery>, Error> {
+        self.claim_until(claim, std::future::pending()).await
     }
 
-    /// Claims like [`QueueHandle::claim`], with a request id. Repeating the claim with the same `request` and the same
-    /// instance returns the same deliveries while one of them is live, with the same fences and without a new attempt.
-    /// So a caller can repeat a claim whose answer was lost.
-    ///
-    /// This holds across processes and restarts. Repeats that overlap run one after another, and only the first gets
-    /// new deliveries. Once all deliveries are settled or expired, the request id is free for a new claim. If the
-    /// caller disconnects, its deliveries are kept for the repeat until they expire.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-as-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// use turno::core::time::Span;
-    /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
-    /// let got = queue.claim_as("worker-1", 1, Span::ZERO, Some("r-1")).await?;
-    /// let again = queue.claim_as("worker-1", 1, Span::ZERO, Some("r-1")).await?;
-    /// assert_eq!(again[0].reference, got[0].reference, "the same delivery under the same fence");
-    /// assert_ne!(queue.claim_as("worker-1", 1, Span::ZERO, Some("r-2")).await?[0].reference, got[0].reference);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn claim_as(
-        &self,
-        instance: &str,
-        max: u32,
-        wait: Span,
-        request: Option<&str>,
-    ) -> Result<Vec<Delivery>, Error> {
-        self.claim_until(instance, max, wait, request, std::future::pending()).await
-    }
-
-    /// Claims like [`QueueHandle::claim_as`], but stops waiting when `leave` completes. Deliveries that were already
+    /// Claims like [`QueueHandle::claim`], but stops waiting when `leave` completes. Deliveries that were already
     /// handed out are still returned, so that a stopping caller leaves none behind.
     ///
     /// ```
@@ -116,47 +135,30 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// use turno::core::time::Span;
-    /// let leaving = std::future::ready(());
-    /// assert!(queue.claim_until("worker-1", 1, Span::from_secs(30), None, leaving).await?.is_empty(), "at once");
+    /// use std::time::Duration;
+    /// use turno::queue::Claim;
+    /// let claim = Claim::by("worker-1").wait(Duration::from_secs(30));
+    /// assert!(queue.claim_until(claim, std::future::ready(())).await?.is_empty(), "at once");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn claim_until(
-        &self,
-        instance: &str,
-        max: u32,
-        wait: Span,
-        request: Option<&str>,
-        leave: impl Future<Output = ()>,
-    ) -> Result<Vec<Delivery>, Error> {
-        let request = request.map(|request| RequestId::new(request).map(|_| Arc::from(request))).transpose()?;
-        self.claim_wanted(ClaimRequest { request, ..self.want(instance, max)? }, wait, leave).await
+    pub async fn claim_until(&self, claim: Claim, leave: impl Future<Output = ()>) -> Result<Vec<Delivery>, Error> {
+        let request = self.check(&claim)?;
+        self.claim_wanted(request, claim.wait, leave).await
     }
 
-    /// Claims for a worker: waits until there is a delivery or `leave` completes.
-    pub(in crate::engine) async fn claim_for(
-        &self,
-        instance: &str,
-        hands: WorkerLimit,
-        leave: impl Future<Output = ()>,
-    ) -> Result<Vec<Delivery>, Error> {
-        let max = u32::try_from(hands.count()).unwrap_or(u32::MAX);
-        let want = ClaimRequest { probes: hands == WorkerLimit::Probe, ..self.want(instance, max)? };
-        self.claim_wanted(want, SPAN_MAX, leave).await
-    }
-
-    /// Builds the claim after checking `max` and `instance`.
-    fn want(&self, instance: &str, max: u32) -> Result<ClaimRequest, Error> {
-        if max == 0 || max as usize > BATCH_MAX {
+    /// Checks a claim and adds the caller.
+    fn check(&self, claim: &Claim) -> Result<ClaimRequest, Error> {
+        if claim.max == 0 || claim.max as usize > BATCH_MAX {
             return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
         }
-        let instance = Instance::new(instance)?;
+        let instance = Instance::new(&*claim.instance)?;
         let taker = match self.turno.principal() {
             Some(principal) => WorkerName::new(&instance, &principal.user),
             None => WorkerName::from(instance.as_str()),
         };
-        Ok(ClaimRequest { taker, max, request: None, probes: false })
+        claim.request.as_deref().map(RequestId::new).transpose()?;
+        Ok(ClaimRequest { taker, max: claim.max, request: claim.request.clone(), probes: claim.probes })
     }
 
     async fn claim_wanted(
@@ -236,6 +238,9 @@ impl QueueHandle {
 
     /// Claims one certain item if it is due and heads its lane. Of several concurrent callers, exactly one gets it.
     ///
+    /// A request id of the claim belongs to the item: the same id with another item is another claim. The claim's `max`
+    /// and `wait` have no effect.
+    ///
     /// ```
     /// # use turno::*;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -243,40 +248,22 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// use turno::queue::Claim;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// assert!(matches!(queue.claim_item("worker-1", id.clone()).await?, ClaimedItem::Delivered(_)));
-    /// assert_eq!(queue.claim_item("worker-2", id).await?, ClaimedItem::AlreadyClaimed, "worker-1 has it");
+    /// let first = Claim::by("worker-1").request("r-1");
+    /// let delivery = queue.claim_item(id.clone(), first.clone()).await?.delivery().expect("the item is due");
+    /// let again = queue.claim_item(id.clone(), first).await?.delivery().expect("a repeat gets the same delivery");
+    /// assert_eq!(again.reference, delivery.reference);
+    /// assert_eq!(queue.claim_item(id, Claim::by("worker-2")).await?, ClaimedItem::AlreadyClaimed);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<ClaimedItem, Error> {
-        self.claim_item_as(instance, id, None).await
-    }
-
-    /// Claims like [`QueueHandle::claim_item`], with a request id as in [`QueueHandle::claim_as`]: a repeat returns
-    /// the same delivery while it is live. The request id belongs to the item: the same id with another item is
-    /// another claim.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-as-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// let got = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the item is due");
-    /// let again = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the answer was lost");
-    /// assert_eq!(again.reference, got.reference, "the same delivery under the same fence");
-    /// assert_eq!(queue.claim_item("worker-1", id).await?, ClaimedItem::AlreadyYours, "without the request id");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn claim_item_as(&self, instance: &str, id: ItemId, request: Option<&str>) -> Result<ClaimedItem, Error> {
+    pub async fn claim_item(&self, id: ItemId, claim: Claim) -> Result<ClaimedItem, Error> {
         let inner = &self.turno.inner;
+        let checked = self.check(&claim.max(1))?;
         // The separator cannot occur in a request id.
-        let scoped_request = |request| RequestId::new(request).map(|_| Arc::from(format!("{request}\u{1f}{id}")));
-        let want = ClaimRequest { request: request.map(scoped_request).transpose()?, ..self.want(instance, 1)? };
+        let request = checked.request.map(|request| Arc::from(format!("{request}\u{1f}{id}")));
+        let want = ClaimRequest { request, ..checked };
         let mut row = self.row().await?;
         let (mut swept, mut asked) = (false, 0);
         loop {

@@ -202,7 +202,7 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
     /// # use turno::core::{queue::Act, time::{Span, Time}};
     /// queue.enqueue(vec![Draft::json("ana")?.key("1")?]).await?;
-    /// let got = queue.claim("worker-1", 1, Span::ZERO).await?.remove(0);
+    /// let got = queue.claim(Claim::by("worker-1")).await?.remove(0);
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { reference: got.reference, act: give_up }]).await?;
     /// let later = turno.now() + Span::from_secs(1);

@@ -47,7 +47,7 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
+    /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 1);
@@ -71,7 +71,7 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
-    /// for (got, error) in queue.claim("worker-1", 2, Span::ZERO).await?.iter().zip(["no route", "bad address"]) {
+    /// for (got, error) in queue.claim(Claim::by("worker-1").max(2)).await?.iter().zip(["no route", "bad address"]) {
     ///     let act = Act::Fail { error: error.to_owned(), item: None, retry_in: None, give_up: true };
     ///     queue.settle(vec![Settlement { reference: got.reference, act }]).await?;
     /// }

@@ -186,7 +186,7 @@ impl QueueHandle {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::core::{queue::WhyReason, time::Span};
-    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Span::from_secs(9))]).await?.remove(0);
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Duration::from_secs(9))]).await?.remove(0);
     /// let why = queue.why_item(id).await?.expect("the item was accepted");
     /// assert_eq!((why.running, why.reason.code()), (false, "delayed"));
     /// # std::fs::remove_dir_all(&dir).unwrap();

@@ -44,11 +44,11 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
+    /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert!(queue.retry(id).await?.is_ok());
-    /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1, "the item is delivered again");
+    /// assert_eq!(queue.claim(Claim::by("worker-1")).await?.len(), 1, "the item is delivered again");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -68,11 +68,11 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::Act, time::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hloa")?]).await?.remove(0);
-    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
+    /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let give_up = Act::Fail { error: "hloa?".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert!(queue.retry_with(id, "\"hola\"").await?.is_ok());
-    /// assert_eq!(&*queue.claim("worker-1", 1, Span::ZERO).await?[0].items[0].payload, "\"hola\"");
+    /// assert_eq!(&*queue.claim(Claim::by("worker-1")).await?[0].items[0].payload, "\"hola\"");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -95,7 +95,7 @@ impl QueueHandle {
     /// # use turno::core::time::Span;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// assert!(queue.cancel(id).await?.is_ok());
-    /// assert!(queue.claim("worker-1", 1, Span::ZERO).await?.is_empty());
+    /// assert!(queue.claim(Claim::by("worker-1")).await?.is_empty());
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -140,7 +140,7 @@ impl QueueHandle {
     /// # use turno::core::time::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// assert!(queue.claim("worker-1", 1, Span::ZERO).await?.is_empty(), "the queue is paused");
+    /// assert!(queue.claim(Claim::by("worker-1")).await?.is_empty(), "the queue is paused");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -163,7 +163,7 @@ impl QueueHandle {
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// queue.resume().await?;
-    /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1);
+    /// assert_eq!(queue.claim(Claim::by("worker-1")).await?.len(), 1);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```

@@ -40,7 +40,7 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::{Act, SettleOutcome}, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let reference = queue.claim("worker-1", 1, Span::ZERO).await?[0].reference;
+    /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let act = Act::Fail { error: "busy".to_owned(), item: None, retry_in: None, give_up: false };
     /// let answer = queue.settle(vec![Settlement { reference, act }]).await?.remove(0);
     /// assert!(matches!(answer.outcome, SettleOutcome::Retrying { .. }));
@@ -86,7 +86,7 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::core::{queue::SettleOutcome, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let deliveries = queue.claim("worker-1", 1, Span::ZERO).await?;
+    /// let deliveries = queue.claim(Claim::by("worker-1")).await?;
     /// assert_eq!(queue.ack([deliveries[0].reference]).await?[0].outcome, SettleOutcome::Acked);
     /// assert!(queue.ack([deliveries[0].reference]).await?[0].repeated, "a repeated ack gets the same answer");
     /// # std::fs::remove_dir_all(&dir).unwrap();

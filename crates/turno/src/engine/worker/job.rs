@@ -2,6 +2,7 @@
 
 use crate::engine::queue::{Delivery, DeliveryItem};
 use std::fmt::Display;
+use std::time::Duration;
 use tokio::sync::watch;
 use turno_core::id::{Fence, ItemId, Key};
 use turno_core::limits::SPAN_MAX;
@@ -84,7 +85,7 @@ impl<T> Job<T> {
 /// async fn send(to: &str) -> Result<(), Failed> {
 ///     let port: u16 = to.parse().map_err(|error| Failed::from(error).give_up())?;
 ///     if port == 25 {
-///         return Err(Failed::new("the server is busy").retry_in(Span::from_secs(60)));
+///         return Err(Failed::new("the server is busy").retry_in(Duration::from_secs(60)));
 ///     }
 ///     std::str::from_utf8(b"hola")?; // retried by the queue's policy
 ///     Ok(())
@@ -104,9 +105,9 @@ impl Failed {
         Failed { error: reason.to_string(), item: None, retry_in: None, give_up: false }
     }
 
-    /// Retries after `span` instead of the policy's delay, at most after a year.
-    pub fn retry_in(self, span: Span) -> Failed {
-        Failed { retry_in: Some(span.clamp(Span::ZERO, SPAN_MAX)), ..self }
+    /// Retries after `delay` instead of the policy's delay, at most after a year.
+    pub fn retry_in(self, delay: Duration) -> Failed {
+        Failed { retry_in: Some(Span::from(delay).min(SPAN_MAX)), ..self }
     }
 
     /// Exhausts the item without another attempt, because it would fail in the same way.
@@ -159,7 +160,6 @@ mod tests {
 
     #[test]
     fn retry_delays_are_clamped() {
-        assert_eq!(Failed::new("a").retry_in(Span(-5)).retry_in, Some(Span::ZERO));
-        assert_eq!(Failed::new("a").retry_in(Span(i64::MAX)).retry_in, Some(SPAN_MAX));
+        assert_eq!(Failed::new("a").retry_in(Duration::MAX).retry_in, Some(SPAN_MAX));
     }
 }

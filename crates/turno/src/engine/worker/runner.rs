@@ -10,6 +10,7 @@ use super::handler::{HandlerFn, Progress, Task};
 use super::held::{Held, Holding, Stage};
 use super::{Worker, WorkerLimit};
 use crate::engine::LOOK_AGAIN;
+use crate::engine::queue::Claim;
 use crate::engine::queue::{Delivery, QueueHandle, Settled, Settlement};
 use crate::error::Error;
 use crate::store::StoreError;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 use turno_core::id::Fence;
-use turno_core::limits::BATCH_MAX;
+use turno_core::limits::{BATCH_MAX, SPAN_MAX};
 use turno_core::queue::{Act, DeliveryRef, LimitedBy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
@@ -204,7 +205,8 @@ impl Runner {
                     () = changed(&mut limit) => {}
                 }
             };
-            Answer::Claimed(queue.claim_for(&instance, free, stopped).await)
+            let claim = Claim::by(&instance).limited(free).wait(SPAN_MAX.into());
+            Answer::Claimed(queue.claim_until(claim, stopped).await)
         }));
     }
 

@@ -1,6 +1,7 @@
 //! Where deliveries come from: a server, or directly the database.
 
 use std::time::Duration;
+use turno::queue::Claim;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -190,7 +191,7 @@ impl Backend {
             }
             Backend::Database { queue, .. } => {
                 let kind = queue.row().await?.policy.kind;
-                let got = queue.claim(instance, 1, Span(wait_ms)).await?.pop();
+                let got = queue.claim(Claim::by(instance).wait(Span(wait_ms).into())).await?.pop();
                 got.map(|got| {
                     let expires_in = got.now.until(got.expires_at).0;
                     let json = serde_json::to_string(&DeliveryView::new(kind, got)).ok()?;

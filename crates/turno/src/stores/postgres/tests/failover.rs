@@ -117,7 +117,7 @@ async fn drain(queues: &[QueueHandle]) -> Result<Vec<(String, Fence)>, String> {
     let mut seen = Vec::new();
     for turn in 0.. {
         let queue = &queues[turn % queues.len()];
-        let deliveries: Vec<Delivery> = insist(async || queue.claim("w1", 10, Span::ZERO).await).await;
+        let deliveries: Vec<Delivery> = insist(async || queue.claim(crate::Claim::by("w1").max(10)).await).await;
         match &deliveries[..] {
             [] => break,
             [delivery] if !delivery.items.is_empty() => {
@@ -135,7 +135,7 @@ async fn drain(queues: &[QueueHandle]) -> Result<Vec<(String, Fence)>, String> {
 
 async fn claim_lease(turno: &Turno, user: &str) -> Fence {
     let action = Action::ForceClaim { reason: "a test".into(), fence: None };
-    let claimed = insist(async || turno.lease(turno.command("caja:3", user, action.clone())?).await).await;
+    let claimed = insist(async || turno.lease_command(turno.command("caja:3", user, action.clone())?).await).await;
     claimed.state.grant.unwrap().fence
 }
 

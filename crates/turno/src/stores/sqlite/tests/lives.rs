@@ -23,7 +23,8 @@ async fn give(file: &str) -> Given {
     let turno = Turno::on(store.clone(), Options { clock: store.clock.clone(), ..Options::default() });
     let mut listener = turno.subscribe(Topics::ALL, None).await.unwrap();
     let force = Action::ForceClaim { reason: "a test".into(), fence: None };
-    let lease = turno.lease(turno.command("caja:3", &uuid::Uuid::now_v7().to_string(), force).unwrap()).await.unwrap();
+    let lease =
+        turno.lease_command(turno.command("caja:3", &uuid::Uuid::now_v7().to_string(), force).unwrap()).await.unwrap();
     let line = NewLine { movement: Movement::In, sku: Sku::new("clavos").unwrap(), goods: Goods::Quantity(3) };
     let ana = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
     let task = turno.task_create(ana, "t", vec![line], true, None).await.unwrap().task.unwrap();

@@ -131,7 +131,8 @@ async fn produce(queue: QueueHandle, lane: usize, history: Arc<History>) {
 async fn consume(queue: QueueHandle, worker: &'static str, history: Arc<History>) {
     loop {
         let (stopping, sent_after) = (!history.goes_on(), history.len());
-        let deliveries: Vec<Delivery> = insist(async || queue.claim(worker, 2, Span(200)).await).await;
+        let deliveries: Vec<Delivery> =
+            insist(async || queue.claim(crate::Claim::by(worker).max(2).wait(Duration::from_millis(200))).await).await;
         if deliveries.is_empty() && stopping && unfinished(&queue).await == 0 {
             return;
         }
