@@ -1,0 +1,82 @@
+//! A message for people: an id of the locale files and the data for its placeholders.
+//!
+//! Code that finds an error builds a message. Only the edge renders it, because only the edge knows the reader's
+//! language.
+
+use std::fmt::Display;
+
+use fluent_bundle::FluentArgs;
+use turno::core::time::Span;
+
+use super::{Language, Texts};
+
+/// A message that is not rendered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    id: &'static str,
+    args: Vec<(&'static str, Arg)>,
+}
+
+/// The data of a placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Arg {
+    /// A name or a text of a user, which no language changes.
+    Text(String),
+    /// A number, which selects the plural.
+    Number(i64),
+    /// A duration. A time of day would need the reader's time zone.
+    Span(Span),
+    /// Another message inside this one.
+    Message(Message),
+}
+
+impl Message {
+    /// Makes a message without data. `id` names a message of the locale files, or an attribute as in `id.name`.
+    pub(crate) const fn new(id: &'static str) -> Message {
+        Message { id, args: Vec::new() }
+    }
+
+    /// Returns the id in the locale files.
+    pub(crate) fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// Adds a name or a text, which is shown unchanged.
+    pub(crate) fn text(self, name: &'static str, value: impl Display) -> Message {
+        self.with(name, Arg::Text(value.to_string()))
+    }
+
+    /// Adds a number. Numbers that do not fit are shown as the largest one.
+    pub(crate) fn number(self, name: &'static str, value: impl TryInto<i64>) -> Message {
+        self.with(name, Arg::Number(value.try_into().unwrap_or(i64::MAX)))
+    }
+
+    /// Adds a duration, which is shown with one number and one unit.
+    pub(crate) fn span(self, name: &'static str, value: Span) -> Message {
+        self.with(name, Arg::Span(value))
+    }
+
+    /// Adds a message, which is rendered in the same language.
+    pub(crate) fn message(self, name: &'static str, value: Message) -> Message {
+        self.with(name, Arg::Message(value))
+    }
+
+    fn with(mut self, name: &'static str, arg: Arg) -> Message {
+        self.args.push((name, arg));
+        self
+    }
+
+    /// Renders the message. A missing id is shown as it is, which is better than no text; a test finds missing ids.
+    pub(crate) fn render(&self, texts: &Texts, language: Language) -> String {
+        let mut args = FluentArgs::new();
+        for (name, arg) in &self.args {
+            match arg {
+                Arg::Text(text) => args.set(*name, text.as_str()),
+                Arg::Number(number) => args.set(*name, *number),
+                Arg::Span(span) => args.set(*name, texts.span(language, *span)),
+                Arg::Message(message) => args.set(*name, message.render(texts, language)),
+            }
+        }
+        texts.find(language, self.id, &args).map_or_else(|| self.id.to_owned(), std::borrow::Cow::into_owned)
+    }
+}
