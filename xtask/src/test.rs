@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     step("tidy", "our own rules about layers, SQL, form and paths", tidy::run),
     step("clippy", "no warnings in any target", clippy),
     step("tests", "all tests, then the examples in the docs", tests),
+    step("features", "the library alone, and with one database alone", features),
     step("simulator", "ten million operations with faults, and no promise broken", simulator),
     step("docs", "rustdoc, links, both READMEs alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
@@ -50,6 +51,19 @@ fn tests() -> StepResult {
         println!("cargo-nextest is not installed: the same tests run with plain cargo test, only slower");
         cargo(&["test", "--workspace", "--locked"])
     }
+}
+
+/// Builds the library as an application sees it, without `unstable`. Then runs the conformance suite once per database,
+/// with the other database compiled out.
+fn features() -> StepResult {
+    cargo(&["check", "--package", "turno", "--locked"])?;
+    let runner: &[&str] =
+        if tools::answers("cargo", &["nextest", "--version"]) { &["nextest", "run"] } else { &["test"] };
+    for database in ["sqlite", "postgres"] {
+        let rest = ["--package", "turno", "--locked", "--no-default-features", "--features", database];
+        cargo(&[runner, &rest, &["--test", "conformance"]].concat())?;
+    }
+    Ok(())
 }
 
 /// Runs ten million operations, or fewer if a slow machine runs out of time. The program prints how many ran.

@@ -33,6 +33,7 @@ const CHECKS: &[Check] = &[
     ("one file reads the database's clock", clocks::one_database_clock),
     ("one file reads the machine's clock", clocks::one_machine_clock),
     ("the library knows no HTTP", layers::library_knows_no_http),
+    ("examples show the stable API", layers::examples_show_the_stable_api),
     ("SQL files are named and list their columns", sql::files),
     ("both stores have the same migrations", sql::migrations),
     ("Rust files have their form", form::files),

@@ -40,6 +40,7 @@ use crate::queue::BadPolicy;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// A person, or a machine's account together with one of its instances. Two holders are the same only if both the user
 /// and the instance are equal.
@@ -114,6 +115,38 @@ impl Policy {
             return Ok(());
         }
         Err(BadPolicy { field: "heartbeat_interval_ms", min, max })
+    }
+}
+
+impl Policy {
+    /// Sets how long a claim or a heartbeat keeps the lease. It is also the longest ttl that a claim may ask for.
+    pub fn ttl(self, time: Duration) -> Policy {
+        Policy { ttl: time.into(), max_ttl: time.into(), ..self }
+    }
+
+    /// Sets the longest ttl that a claim may ask for.
+    pub fn max_ttl(self, time: Duration) -> Policy {
+        Policy { max_ttl: time.into(), ..self }
+    }
+
+    /// Sets the idle time after which a heartbeat renews nothing.
+    pub fn idle_guard(self, time: Duration) -> Policy {
+        Policy { idle_guard: Some(time.into()), ..self }
+    }
+
+    /// Sets the time after the last work that no heartbeat passes.
+    pub fn rolling_timeout(self, time: Duration) -> Policy {
+        Policy { rolling_timeout: Some(time.into()), ..self }
+    }
+
+    /// Sets how often clients send heartbeats.
+    pub fn heartbeat_interval(self, time: Duration) -> Policy {
+        Policy { heartbeat_interval: time.into(), ..self }
+    }
+
+    /// Sets how long a free lease stays reserved for the first ticket.
+    pub fn offer(self, time: Duration) -> Policy {
+        Policy { offer: time.into(), ..self }
     }
 }
 

@@ -300,28 +300,55 @@ pub enum Outcome {
 }
 
 /// The reason why a command was refused. The command had no effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// There is no such task.
+    #[error("the task does not exist")]
     Unknown,
     /// The task's status does not allow the command.
+    #[error("the task is {}", .0.as_str())]
     WrongStatus(Status),
     /// The task has changed since the caller read it.
+    #[error("the task has changed; read it again")]
     Changed,
     /// The lease refused the command.
+    #[error(transparent)]
     Lease(lease::Refused),
     /// There is no such line.
+    #[error("the task has no line {0}")]
     NoSuchLine(u32),
     /// The line is applied, so it cannot change.
+    #[error("line {0} is applied and cannot change")]
     LineApplied(u32),
     /// These lines are applied. Cancelling the task would not undo their effects.
+    #[error("lines {0:?} are applied; cancelling would keep their effects")]
     LinesApplied(Vec<u32>),
     /// The line has changed since the caller read it.
+    #[error("line {0} has changed; read it again")]
     LineChanged(u32),
     /// The line cannot be applied as it is.
+    #[error("line {0}: {1}")]
     LineInvalid(u32, LineError),
     /// The input is invalid. The text begins with the path of the field.
+    #[error("{0}")]
     Invalid(String),
+}
+
+impl Refused {
+    /// Returns the stable code of the refusal, the same as in the HTTP API.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refused::Unknown | Refused::NoSuchLine(_) => "not_found",
+            Refused::WrongStatus(_) => "wrong_status",
+            Refused::Changed => "draft_changed",
+            Refused::Lease(refused) => refused.code(),
+            Refused::LineApplied(_) => "line_applied",
+            Refused::LinesApplied(_) => "lines_applied",
+            Refused::LineChanged(_) => "line_changed",
+            Refused::LineInvalid(..) => "line_invalid",
+            Refused::Invalid(_) => "invalid",
+        }
+    }
 }
 
 /// One entry of a task's history.

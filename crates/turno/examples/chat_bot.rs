@@ -3,8 +3,9 @@
 //! `cargo run --example chat_bot -- sqlite:chat.db`
 
 use serde::{Deserialize, Serialize};
-use turno::core::time::Span;
-use turno::{Draft, Failed, Job, Kind, Policy, Turno};
+use std::time::Duration;
+use turno::Turno;
+use turno::queue::{Draft, Failed, Job, Policy};
 
 #[derive(Debug, Deserialize, Serialize)]
 struct Message {
@@ -30,7 +31,7 @@ async fn answer(group: Vec<Job<Message>>) -> Result<(), Failed> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:chat.db".into())).await?;
-    let bot = turno.put_queue("bot", Policy { window: Span(200), ..Policy::for_kind(Kind::Lane) }).await?;
+    let bot = turno.put_queue("bot", Policy::lane().window(Duration::from_millis(200))).await?;
     // Two instances. They could also run on two machines.
     let workers = ["bot-1", "bot-2"].map(|name| bot.group_worker(answer).instance(name).start());
 
@@ -43,7 +44,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Everything is answered when no item waits and none is in process.
     let mut counts = bot.counts().await?;
     while counts.pending + counts.in_process + counts.error > 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         counts = bot.counts().await?;
     }
     for worker in workers {

@@ -1,7 +1,8 @@
 //! The README's program: a lease with a fence, and a queue with a worker.
 
 use serde::{Deserialize, Serialize};
-use turno::{Draft, Job, Kind, Policy, Turno};
+use turno::Turno;
+use turno::queue::{Draft, Job, Policy};
 
 #[derive(Serialize, Deserialize)]
 struct Mail {
@@ -20,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // A queue: the same id is accepted once, and each mail is sent by one of however many programs run this.
-    let mails = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    let mails = turno.put_queue("mails", Policy::inbox()).await?;
     mails.enqueue(vec![Draft::json(&Mail { to: "ana@example.com".into() })?.id("welcome-ana")?]).await?;
     let worker = mails.worker(|job: Job<Mail>| async move {
         println!("mail sent to {}", job.payload.to);

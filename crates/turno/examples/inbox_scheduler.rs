@@ -6,10 +6,8 @@
 //! takes over.
 
 use std::time::Duration;
-use turno::core::queue::Act;
-use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Delivery, Draft, Kind, Policy, QueueHandle, Settlement, Turno};
+use turno::Turno;
+use turno::queue::{Claim, Delivery, Draft, Policy, QueueHandle, Settlement};
 
 /// The interval between two runs of the scheduler.
 const EVERY: Duration = Duration::from_millis(200);
@@ -28,15 +26,15 @@ async fn run(inbox: &QueueHandle, instance: &str) -> Result<usize, turno::Error>
     let claimed = inbox.claim(Claim::by(instance).max(BATCH)).await?;
     for Delivery { reference, items, attempt, .. } in &claimed {
         let record = &items[0];
-        let (act, how) = match process(&record.payload, *attempt, reference.fence.0).await {
-            Ok(()) => (Act::Ack { through: None }, "processed".to_owned()),
-            // The record is unprocessed again, with its error. The next free instance retries it, as the policy says.
+        let (settlement, how) = match process(&record.payload, *attempt, reference.fence.0).await {
+            Ok(()) => (Settlement::ack(*reference), "processed".to_owned()),
+            // The record is unprocessed again, with its error. The next free instance retries it.
             Err(error) => {
                 let how = format!("failed ({error})");
-                (Act::Fail { error, item: None, retry_in: Some(Span(100)), give_up: false }, how)
+                (Settlement::retry_in(*reference, error, Duration::from_millis(100)), how)
             }
         };
-        let settled = inbox.settle(vec![Settlement { reference: *reference, act }]).await?;
+        let settled = inbox.settle(vec![settlement]).await?;
         println!("{instance}: {} {how}, attempt {attempt}: {:?}", record.id, settled[0].outcome);
     }
     Ok(claimed.len())
@@ -48,8 +46,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&arguments.next().unwrap_or("sqlite:inbox.db".into())).await?;
     let instance = arguments.next().unwrap_or_else(|| format!("instance-{}", std::process::id()));
     // After two seconds without a heartbeat, another instance may claim the record.
-    let inbox =
-        turno.put_queue("presentations", Policy { lock_timeout: Span(2_000), ..Policy::for_kind(Kind::Inbox) }).await?;
+    let inbox = turno.put_queue("presentations", Policy::inbox().lock_timeout(Duration::from_secs(2))).await?;
     // Every instance enqueues the same records, as several producers may: an id is accepted once.
     let records = (1..=8).map(|n| format!("presentation-{n}"));
     let drafts = records.map(|record| Draft::json(&record)?.id(&record));

@@ -2,14 +2,15 @@
 //! affect the others. `cargo run --example worker -- sqlite:chat.db`
 
 use std::sync::{Arc, Mutex};
-use turno::core::time::Span;
-use turno::{Draft, Failed, Job, Kind, Policy, Turno};
+use std::time::Duration;
+use turno::Turno;
+use turno::queue::{Draft, Failed, Job, Policy};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:chat.db".into())).await?;
     // Messages within a tenth of a second are answered together.
-    let policy = Policy { window: Span(100), max_attempts: 1, ..Policy::for_kind(Kind::Lane) };
+    let policy = Policy::lane().window(Duration::from_millis(100)).max_attempts(1);
     let chat = turno.put_queue("chat", policy).await?;
     for (id, key, text) in
         [("1", "ana", "hola"), ("2", "luis", "buenas"), ("3", "ana", "¿hay turno?"), ("4", "ana", "")]

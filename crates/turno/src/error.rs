@@ -10,6 +10,7 @@ use turno_core::sync::SourceRefused;
 
 /// Why an operation was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The arguments are invalid.
     #[error("{0}")]
@@ -32,6 +33,9 @@ pub enum Error {
     /// A lease refused the command.
     #[error(transparent)]
     Lease(#[from] turno_core::lease::Refused),
+    /// A task refused the command.
+    #[error(transparent)]
+    Task(#[from] turno_core::task::Refused),
     /// A held lease was lost before it was released.
     #[error(transparent)]
     Lost(#[from] crate::engine::hold::Loss),
@@ -76,6 +80,7 @@ impl Error {
             Error::Refused(ChangeRefused::Unknown(_)) => "not_found",
             Error::Refused(ChangeRefused::HasAdmin | ChangeRefused::Invalid(_)) => "invalid",
             Error::Lease(refused) => refused.code(),
+            Error::Task(refused) => refused.code(),
             Error::Lost(_) => "lease_lost",
             Error::InstanceRequired => "instance_required",
             Error::WrongStatus { .. } => "wrong_status",

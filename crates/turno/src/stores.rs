@@ -1,6 +1,8 @@
 //! The databases behind the contract in `store`. Both have the same tables and give the same answers.
 
+#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
 use crate::clock::Clock;
@@ -11,30 +13,41 @@ use std::sync::Arc;
 /// Opens the database that the URL names. Creates or upgrades the schema only if `migrate` is true.
 pub(crate) async fn open(url: &str, clock: Arc<Clock>, migrate: bool) -> Result<Arc<dyn Store>, Error> {
     Ok(match parse_url(url)? {
+        #[cfg(feature = "sqlite")]
         Backend::Sqlite(path) => Arc::new(sqlite::open(path, clock, migrate).await?),
-        Backend::Postgres => Arc::new(postgres::PostgresStore::open(url, clock, migrate).await?),
+        #[cfg(feature = "postgres")]
+        Backend::Postgres(url) => Arc::new(postgres::PostgresStore::open(url, clock, migrate).await?),
     })
 }
 
 /// Reads the schema's version of the database that the URL names, and changes nothing.
 pub(crate) async fn schema(url: &str) -> Result<SchemaState, Error> {
     Ok(match parse_url(url)? {
+        #[cfg(feature = "sqlite")]
         Backend::Sqlite(path) => sqlite::schema(path).await?,
-        Backend::Postgres => postgres::PostgresStore::schema_of(url).await?,
+        #[cfg(feature = "postgres")]
+        Backend::Postgres(url) => postgres::PostgresStore::schema_of(url).await?,
     })
 }
 
+/// The database of a URL.
 enum Backend<'a> {
+    /// The path of a file.
+    #[cfg(feature = "sqlite")]
     Sqlite(&'a str),
-    Postgres,
+    /// The whole URL.
+    #[cfg(feature = "postgres")]
+    Postgres(&'a str),
 }
 
 fn parse_url(url: &str) -> Result<Backend<'_>, Error> {
+    #[cfg(feature = "sqlite")]
     if let Some(path) = url.strip_prefix("sqlite:") {
         return Ok(Backend::Sqlite(path));
     }
+    #[cfg(feature = "postgres")]
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Backend::Postgres);
+        return Ok(Backend::Postgres(url));
     }
     Err(Error::Invalid("the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned()))
 }

@@ -13,6 +13,7 @@ use turno::core::task::{self, Goods, Movement, NewLine};
 use turno::core::time::Span;
 use turno::queue::Claim;
 use turno::store::{Check, Sequenced};
+use turno::task::NewTask;
 use turno::{Draft, Kind, NewPerson, NewToken, Policy, QueueHandle, Role, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
 
@@ -182,9 +183,9 @@ async fn fill(world: &World) {
     let who = Holder { instance: Some(Instance::new("i").unwrap()), ..turno.holder(None) };
     let line = |movement, quantity| NewLine { movement, sku: Sku::new("x").unwrap(), goods: Goods::Quantity(quantity) };
     let lines = vec![line(Movement::In, 5), line(Movement::Out, 2)];
-    let id = turno.task_create(who.clone(), "t", lines, true, None).await.unwrap().task.unwrap().id;
+    let id = turno.create_task(who.clone(), NewTask::titled("t").lines(lines).ready()).await.unwrap().id();
     let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    let fence = turno.task(Some(id), who.clone(), claim).await.unwrap().lease.grant.unwrap().fence;
+    let fence = turno.task_command(Some(id), who.clone(), claim).await.unwrap().lease.grant.unwrap().fence;
     turno.task_finalize(id, who, fence).await.unwrap().answer.unwrap();
     turno.add_person(NewPerson::new("ana", "Ana", Role::Admin).unwrap()).await.unwrap();
     turno.create_token(NewToken::for_user("ana").unwrap()).await.unwrap();

@@ -5,7 +5,11 @@ use turno_testkit::conformance::{Backend, World, all};
 
 fn main() {
     let mut trials = Vec::new();
-    for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
+    let backends = [
+        ("sqlite", Backend::Sqlite, cfg!(feature = "sqlite")),
+        ("postgres", Backend::Postgres, cfg!(feature = "postgres")),
+    ];
+    for (prefix, backend, _) in backends.into_iter().filter(|(.., enabled)| *enabled) {
         for case in all() {
             let name = format!("{prefix}::{}", case.name);
             trials.push(Trial::test(name, move || {

@@ -21,6 +21,7 @@ use turno::core::task::{self, Goods, Movement, NewLine, Status};
 use turno::core::time::Span;
 use turno::queue::Claim;
 use turno::store::TaskQuery;
+use turno::task::NewTask;
 use turno::{Action, Draft, Job, Kind, Options, Policy, QueueHandle, RunningWorker, Turno};
 use turno_testkit::postgres::Cluster;
 
@@ -132,7 +133,7 @@ async fn process_tasks(turno: &Turno, user: &str) {
             }
             open += 1;
             let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-            let answer = turno.task(Some(task.id), who.clone(), claim).await.unwrap();
+            let answer = turno.task_command(Some(task.id), who.clone(), claim).await.unwrap();
             if let (Ok(_), Some(grant)) = (answer.answer, answer.lease.grant) {
                 drop(turno.task_finalize(task.id, who.clone(), grant.fence).await);
             }
@@ -154,7 +155,7 @@ async fn fill(turno: &Turno) -> QueueHandle {
     let line = NewLine { movement: Movement::In, sku: Sku::new("x").unwrap(), goods: Goods::Quantity(1) };
     for _ in 0..TASKS {
         let lines = vec![line.clone(); LINES as usize];
-        turno.task_create(turno.holder(None), "t", lines, true, None).await.unwrap();
+        turno.task_command(None, turno.holder(None), NewTask::titled("t").lines(lines).ready().into()).await.unwrap();
     }
     queue
 }

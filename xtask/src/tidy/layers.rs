@@ -65,6 +65,11 @@ pub(super) fn library_knows_no_http(tree: &Tree) -> Vec<Finding> {
     paths_under(tree, LIBRARY, &["axum", "hyper"], "HTTP belongs in crates/turno-server")
 }
 
+pub(super) fn examples_show_the_stable_api(tree: &Tree) -> Vec<Finding> {
+    let inside = ["turno::core", "turno::store", "turno::clock"];
+    paths_under(tree, "crates/turno/examples/", &inside, "it is public only with the feature `unstable`")
+}
+
 pub(super) fn sql_lives_in_the_stores(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !file.lies_in(SQL_HOMES)) {
@@ -133,6 +138,12 @@ mod tests {
         let text = "//! axum\nuse axum::Router;";
         assert_eq!(lines(&library_knows_no_http(&Tree::of(&[("crates/turno/src/lib.rs", text)]))), [2]);
         assert!(library_knows_no_http(&Tree::of(&[("crates/turno-server/src/http.rs", text)])).is_empty());
+    }
+
+    #[test]
+    fn inside_of_the_library_is_found_in_an_example() {
+        let text = "use turno::Turno;\nuse turno::core::time::Span;\nuse turno::queue::Claim;\n";
+        assert_eq!(lines(&examples_show_the_stable_api(&Tree::of(&[("crates/turno/examples/a.rs", text)]))), [2]);
     }
 
     #[test]

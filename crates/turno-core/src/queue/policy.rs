@@ -4,6 +4,7 @@ use crate::id::Seq;
 use crate::limits::{ATTEMPTS_MAX, BACKOFF_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// How items of a queue relate to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -108,6 +109,71 @@ impl Policy {
             Kind::Inbox => Policy { max_attempts: 20, ..plain },
             Kind::Sync => plain,
         }
+    }
+
+    /// Returns the default policy of a lane.
+    pub fn lane() -> Policy {
+        Policy::for_kind(Kind::Lane)
+    }
+
+    /// Returns the default policy of an inbox.
+    pub fn inbox() -> Policy {
+        Policy::for_kind(Kind::Inbox)
+    }
+
+    /// Returns the default policy of a sync queue.
+    pub fn sync() -> Policy {
+        Policy::for_kind(Kind::Sync)
+    }
+
+    /// Sets how long a delivery lives without a heartbeat.
+    pub fn lock_timeout(self, time: Duration) -> Policy {
+        Policy { lock_timeout: time.into(), ..self }
+    }
+
+    /// Sets how long a delivery lives at most.
+    pub fn max_hold(self, time: Duration) -> Policy {
+        Policy { max_hold: Some(time.into()), ..self }
+    }
+
+    /// Sets how long a lane waits after an item for the next one.
+    pub fn window(self, time: Duration) -> Policy {
+        Policy { window: time.into(), ..self }
+    }
+
+    /// Sets how long the window stays open after a typing signal.
+    pub fn typing_extension(self, time: Duration) -> Policy {
+        Policy { typing_extension: time.into(), ..self }
+    }
+
+    /// Sets the longest time that a window stays open.
+    pub fn max_wait(self, time: Duration) -> Policy {
+        Policy { max_wait: time.into(), ..self }
+    }
+
+    /// Sets the most items in one delivery of a lane.
+    pub fn batch_max(self, items: u32) -> Policy {
+        Policy { batch_max: items, ..self }
+    }
+
+    /// Sets how many attempts an item has.
+    pub fn max_attempts(self, attempts: u32) -> Policy {
+        Policy { max_attempts: attempts, ..self }
+    }
+
+    /// Sets the first back-off, which doubles with each attempt.
+    pub fn backoff(self, time: Duration) -> Policy {
+        Policy { backoff: time.into(), ..self }
+    }
+
+    /// Sets how long finished items and their ids are kept.
+    pub fn retention(self, time: Duration) -> Policy {
+        Policy { retention: time.into(), ..self }
+    }
+
+    /// Sets the effect of an exhausted head on its lane.
+    pub fn on_exhausted(self, effect: OnExhausted) -> Policy {
+        Policy { on_exhausted: effect, ..self }
     }
 
     /// Returns whether exhausted items stay among the unfinished items: in a sync queue until a newer change, in a lane

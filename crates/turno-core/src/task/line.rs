@@ -3,7 +3,7 @@
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
 use crate::event::{Event, Topic};
-use crate::id::{Fence, Serial, Sku, UserId};
+use crate::id::{BadName, Fence, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
 use crate::text::clip_text;
@@ -166,6 +166,17 @@ pub struct NewLine {
 }
 
 impl NewLine {
+    /// Makes a line of units without serial numbers.
+    pub fn quantity(movement: Movement, sku: &str, quantity: i64) -> Result<NewLine, BadName> {
+        Ok(NewLine { movement, sku: Sku::new(sku)?, goods: Goods::Quantity(quantity) })
+    }
+
+    /// Makes a line of units with serial numbers. The list may be empty until they are captured.
+    pub fn serialized(movement: Movement, sku: &str, serials: &[&str]) -> Result<NewLine, BadName> {
+        let serials = serials.iter().map(|serial| Serial::new(*serial)).collect::<Result<_, _>>()?;
+        Ok(NewLine { movement, sku: Sku::new(sku)?, goods: Goods::Serialized(serials) })
+    }
+
     pub(super) fn into_line(self, number: u32) -> Line {
         let NewLine { movement, sku, goods } = self;
         Line { number, movement, sku, goods, status: LineStatus::Pending, error: None, applied: None }

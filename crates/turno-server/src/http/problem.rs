@@ -331,11 +331,6 @@ impl From<Error> for Problem {
                 };
                 problem.cause(format!("{refused}; {}", refused.next()))
             }
-            // Handlers execute lease commands as data, so a refusal is an answer there and not an error.
-            Error::Lease(_) | Error::Lost(_) => {
-                tracing::error!(%error, "a lease was refused outside its command");
-                Problem::new(Code::Internal)
-            }
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
             Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {
@@ -352,6 +347,11 @@ impl From<Error> for Problem {
             }
             Error::Store(error) => {
                 tracing::error!(%error, "the database refused something that it should not");
+                Problem::new(Code::Internal)
+            }
+            // Handlers execute the commands of leases and tasks as data, so a refusal is an answer there.
+            error => {
+                tracing::error!(%error, "a command was refused where no answer was expected");
                 Problem::new(Code::Internal)
             }
         }

@@ -32,7 +32,7 @@ pub(crate) async fn changed(
     action: Action,
 ) -> Result<TaskId, Problem> {
     let who = &caller.holder(None);
-    let TaskAnswer { answer, task, lease, now, .. } = caller.0.task(id, who.clone(), action).await?;
+    let TaskAnswer { answer, task, lease, now, .. } = caller.0.task_command(id, who.clone(), action).await?;
     let lease = &lease;
     if let Err(refused) = answer {
         return Err(view::RefusalContext { caller, reader, who, lease, now }.problem(id, &refused).await);

@@ -11,6 +11,7 @@ use turno::core::task::{self, Goods, Movement, NewLine, TaskId};
 use turno::core::time::Span;
 use turno::queue::Claim;
 use turno::store::{AuditQuery, LeaseQuery};
+use turno::task::NewTask;
 use turno::{Error, Job, LeaseAnswer, Live, NewPerson, NewToken, PersonChange, Subscription, Turno};
 
 super::cases![
@@ -111,7 +112,7 @@ async fn without_the_permission_nothing_changes(world: World) {
         Err(missing(Permission::AuditRead))
     );
     assert!(editor.people(None, 10).await.is_err());
-    let task = viewer.task_create(viewer.holder(None), "t", Vec::new(), false, None).await;
+    let task = viewer.task_command(None, viewer.holder(None), NewTask::titled("t").lines(Vec::new()).into()).await;
     assert_eq!(task.unwrap_err(), missing(Permission::InventoryManage));
     let foreign = editor.lease_command(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
     assert!(matches!(foreign, Err(Error::Invalid(_))), "a caller cannot act in another user's name");
@@ -329,7 +330,7 @@ async fn people_and_tokens_are_listed_without_secrets(mut world: World) {
 async fn a_caller_cannot_submit_an_expel_command(world: World) {
     let (ana, eva) = (person(&world.turno, "ana", Role::Editor).await, person(&world.turno, "eva", Role::Admin).await);
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
-    let id = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap().task.unwrap().id;
+    let id = world.turno.create_task(holder("eva"), NewTask::titled("t").lines(lines).ready()).await.unwrap().id();
     claim(&ana, id.resource().as_str()).await.unwrap();
     let expel = || Action::Expel { user: user("ana") };
     for turno in [&ana, &eva, &world.turno] {
@@ -337,11 +338,11 @@ async fn a_caller_cannot_submit_an_expel_command(world: World) {
             turno.lease_command(named(turno, id.resource().as_str(), expel())).await,
             Err(Error::Invalid(_))
         ));
-        let as_task = turno.task(Some(id), turno.holder(None), task::Action::Lease(expel())).await;
+        let as_task = turno.task_command(Some(id), turno.holder(None), task::Action::Lease(expel())).await;
         assert!(matches!(as_task, Err(Error::Invalid(_))));
     }
     let force = task::Action::Lease(Action::ForceRelease { reason: "x".to_owned(), fence: None });
-    let refused = ana.task(Some(id), ana.holder(None), force).await;
+    let refused = ana.task_command(Some(id), ana.holder(None), force).await;
     assert_eq!(refused.unwrap_err(), missing(Permission::LocksOverride));
     let (now, state) = world.turno.lease_state(id.resource()).await.unwrap();
     assert_eq!(state.live(now).unwrap().holder.user, user("ana"));
@@ -450,7 +451,8 @@ async fn a_caller_cannot_choose_the_times_of_a_lease(world: World) {
 async fn a_session_can_lock_and_finalize_its_task(world: World) {
     let (portal, _) = portal(&world).await;
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
-    let made = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap();
+    let made =
+        world.turno.task_command(None, holder("eva"), NewTask::titled("t").lines(lines).ready().into()).await.unwrap();
     let id: TaskId = made.task.unwrap().id;
     let new = NewToken { resources: vec![id.resource().to_string()], ..stranger() };
     let (_, secret) = portal.mint_session(new, Duration::from_secs(60)).await.unwrap();

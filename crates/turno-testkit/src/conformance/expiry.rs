@@ -9,6 +9,7 @@ use turno::core::lease::{Action, Outcome, Refused, State};
 use turno::core::task::{Goods, Movement, NewLine};
 use turno::core::time::Span;
 use turno::store::TaskQuery;
+use turno::task::NewTask;
 use turno::{Live, Subscription, Turno};
 
 super::cases![
@@ -228,7 +229,11 @@ async fn the_lock_of_a_task_is_announced_when_it_expires(world: World) {
 async fn task(world: &World) -> turno::core::task::TaskId {
     let line = NewLine { movement: Movement::In, sku: "nails".try_into().unwrap(), goods: Goods::Quantity(3) };
     let who = world.turno.holder(None);
-    let made = world.turno.task_create(who, "Delivery", vec![line], true, None).await.unwrap();
+    let made = world
+        .turno
+        .task_command(None, who, NewTask::titled("Delivery").lines(vec![line]).ready().into())
+        .await
+        .unwrap();
     made.task.expect("made").id
 }
 

@@ -4,6 +4,7 @@ use super::world::{World, holder};
 use turno::core::audit::Hash;
 use turno::core::task::{Goods, Movement, NewLine, Outcome, TaskId};
 use turno::core::time::Span;
+use turno::task::NewTask;
 use turno::{Answer, Error, NewPerson, NewToken, Once, Role, TaskAnswer, TaskQuery, Turno};
 
 super::cases![
@@ -64,7 +65,10 @@ fn once() -> Option<Once> {
 
 async fn make(turno: &Turno, title: &str, once: Option<Once>) -> TaskAnswer {
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
-    turno.task_create(holder("ana"), title, lines, true, once).await.unwrap()
+    turno
+        .task_command(None, holder("ana"), NewTask::titled(title).lines(lines).ready().once(once).into())
+        .await
+        .unwrap()
 }
 
 async fn count(turno: &Turno) -> usize {
@@ -80,7 +84,7 @@ async fn a_task_is_created_once_per_key_also_after_answers_are_purged(mut world:
     world.turno.purge().await.unwrap();
     let claim = turno::core::lease::Action::Claim { ttl: Some(Span(5_000)), wait: false };
     let claim = turno::core::task::Action::Lease(claim);
-    let held = world.turno.task(Some(id), holder("luis"), claim).await.unwrap();
+    let held = world.turno.task_command(Some(id), holder("luis"), claim).await.unwrap();
     let again = make(&world.turno, "Dos", once()).await;
     assert_eq!(
         (again.answer, again.task.clone()),

@@ -5,6 +5,7 @@ use turno::core::id::Resource;
 use turno::core::lease::{Action, Command, Lost, Outcome, Refused, State};
 use turno::core::task::{self, Goods, Movement, NewLine, Status, TaskId};
 use turno::store::LeaseQuery;
+use turno::task::NewTask;
 use turno::{LeaseAnswer, NewPerson, NewToken, PersonChange, Role, TaskCursor, TaskEvent, TaskQuery, Turno};
 
 super::cases![
@@ -22,7 +23,7 @@ super::cases![
 
 async fn ready(turno: &Turno) -> TaskId {
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
-    turno.task_create(holder("eva"), "Recepción", lines, true, None).await.unwrap().task.unwrap().id
+    turno.create_task(holder("eva"), NewTask::titled("Recepción").lines(lines).ready()).await.unwrap().id()
 }
 
 fn claim() -> Action {
@@ -30,7 +31,7 @@ fn claim() -> Action {
 }
 
 async fn take(turno: &Turno, id: TaskId, who: &str) -> State {
-    turno.task(Some(id), holder(who), task::Action::Lease(claim())).await.unwrap().lease
+    turno.task_command(Some(id), holder(who), task::Action::Lease(claim())).await.unwrap().lease
 }
 
 async fn listed(turno: &Turno, query: TaskQuery) -> Vec<TaskId> {
@@ -148,7 +149,7 @@ async fn the_history_of_a_task_is_read_page_by_page(world: World) {
         let fence = take(&world.turno, id, who).await.grant.unwrap().fence;
         world.advance(10);
         let release = task::Action::Lease(Action::Release { fence, claim: None });
-        world.turno.task(Some(id), holder(who), release).await.unwrap();
+        world.turno.task_command(Some(id), holder(who), release).await.unwrap();
     }
     let whole = world.turno.task_history(id, None, 100).await.unwrap();
     assert_eq!((whole.events.len(), whole.next), (5, None), "created, processing and three ownerships");
@@ -231,14 +232,15 @@ async fn completing_or_cancelling_a_task_empties_its_waiting_line(mut world: Wor
     let (done, cancelled) = (ready(&world.turno).await, ready(&world.turno).await);
     for id in [done, cancelled] {
         let fence = take(&world.turno, id, "ana").await.grant.unwrap().fence;
-        let turn = world.turno.task(Some(id), holder("luis"), task::Action::Lease(Action::JoinLine)).await.unwrap();
+        let turn =
+            world.turno.task_command(Some(id), holder("luis"), task::Action::Lease(Action::JoinLine)).await.unwrap();
         assert_eq!(turn.lease.line.len(), 1, "the control: the ticket exists");
         if id == done {
             let became = world.turno.task_finalize(id, holder("ana"), fence).await.unwrap();
             assert_eq!(became.answer.unwrap().status, Status::Completed);
         } else {
             let cancel = task::Action::Cancel { reason: None, keep_applied: false };
-            world.turno.task(Some(id), holder("ana"), cancel).await.unwrap().answer.unwrap();
+            world.turno.task_command(Some(id), holder("ana"), cancel).await.unwrap().answer.unwrap();
         }
     }
     world.reopen().await;

@@ -11,6 +11,7 @@ use turno::core::task::{
 };
 use turno::core::time::Span;
 use turno::store::{AuditQuery, Effect, EffectError, EffectFuture, LineToApply, TaskQuery, Tx, Value};
+use turno::task::NewTask;
 use turno::{Error, FinalizeAnswer, TaskAnswer, TaskEvent, Turno};
 
 super::cases![
@@ -52,13 +53,11 @@ fn named(article: &str, movement: Movement, serials: &[&str]) -> NewLine {
 }
 
 pub(super) async fn ready(turno: &Turno, lines: Vec<NewLine>) -> TaskId {
-    let answer = turno.task_create(holder("eva"), "Recepción №7", lines, true, None).await.unwrap();
-    assert_eq!(answer.answer, Ok(Outcome::Done));
-    answer.task.unwrap().id
+    turno.create_task("eva", NewTask::titled("Recepción №7").lines(lines).ready()).await.unwrap().id()
 }
 
 pub(super) async fn ask(turno: &Turno, id: TaskId, who: &str, action: Action) -> TaskAnswer {
-    turno.task(Some(id), holder(who), action).await.unwrap()
+    turno.task_command(Some(id), holder(who), action).await.unwrap()
 }
 
 pub(super) async fn claim(turno: &Turno, id: TaskId, who: &str) -> Fence {
@@ -90,9 +89,8 @@ fn patch(fence: Fence, number: u32, quantity: i64) -> Action {
 
 async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: World) {
     let lines = vec![units("tornillo ñ", Movement::Out, 12), named("laptop", Movement::In, &["S/N 1", "S\"2"])];
-    let made = world.turno.task_create(holder("eva"), "Borrador", lines.clone(), false, None).await.unwrap();
-    let made = made.task.unwrap();
-    let (id, first) = (made.id, made.version());
+    let made = world.turno.create_task("eva", NewTask::titled("Borrador").lines(lines.clone())).await.unwrap();
+    let (id, first) = (made.id(), made.get().await.unwrap().unwrap().0.version());
     world.advance(1_000);
     let edit = Action::Edit { title: Some("Recepción".to_owned()), lines: None, seen: None };
     let edited = ask(&world.turno, id, "ana", edit).await.task.unwrap();
@@ -123,9 +121,8 @@ async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: 
 }
 
 async fn claiming_a_task_needs_a_lockable_status_and_starts_processing(world: World) {
-    let draft =
-        world.turno.task_create(holder("eva"), "b", vec![units("x", Movement::In, 1)], false, None).await.unwrap();
-    let id = draft.task.unwrap().id;
+    let draft = NewTask::titled("b").lines([units("x", Movement::In, 1)]);
+    let id = world.turno.create_task("eva", draft).await.unwrap().id();
     let wish = || Action::Lease(OnLease::Claim { ttl: None, wait: false });
     assert_eq!(ask(&world.turno, id, "ana", wish()).await.answer, Err(Refused::WrongStatus(Status::Draft)));
     ask(&world.turno, id, "ana", Action::Ready).await;

@@ -1,7 +1,7 @@
 //! Kept answers, for calls that are repeated with an idempotency key.
 //!
 //! A server keeps the answer to a creating call under the caller's key. The server may crash between the effect and
-//! keeping the answer, so the effect must remember its key too, as a task does ([`Turno::task_create`]).
+//! keeping the answer, so the effect must remember its key too, as a task does ([`NewTask::once`](crate::task::NewTask::once)).
 
 use super::Turno;
 use crate::error::Error;

@@ -1,7 +1,9 @@
 //! The API for tasks.
 
+mod handle;
 mod read;
 
+pub use handle::{NewTask, TaskHandle};
 pub use read::{TaskCursor, TaskEvent, TaskHistory};
 
 use super::Turno;
@@ -13,9 +15,9 @@ use crate::store::{LineStep, StoreError, TaskGroup, TaskOutcome};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use turno_core::access::Permission;
-use turno_core::id::{Fence, Once};
+use turno_core::id::Fence;
 use turno_core::lease::{self, Holder, State};
-use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, NewLine, Outcome, Refused, TaskId};
+use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, Outcome, Refused, TaskId};
 use turno_core::time::Time;
 
 /// The answer to a task command, with the task and its lease afterwards.
@@ -57,34 +59,6 @@ impl Finalizing {
 }
 
 impl Turno {
-    /// Creates a task. With `ready` it can be claimed at once, otherwise it is a draft. If a task with the key `once`
-    /// exists, returns [`Outcome::Repeated`] with that task, at any later time and after any crash.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-create-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
-    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
-    /// # let ana = turno.holder(None);
-    /// let made = turno.task_create(ana, "Delivery", vec![line], true, None).await?;
-    /// assert_eq!(made.task.expect("the task was created").status, task::Status::Ready);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn task_create(
-        &self,
-        who: Holder,
-        title: &str,
-        lines: Vec<NewLine>,
-        ready: bool,
-        once: Option<Once>,
-    ) -> Result<TaskAnswer, Error> {
-        self.task(None, who, Action::Create { title: title.to_owned(), lines, ready, once }).await
-    }
-
     /// Executes one task command. A refusal is an answer, found in [`TaskOutcome::answer`].
     ///
     /// ```
@@ -96,14 +70,14 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("created").id;
+    /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
     /// let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    /// let claimed = turno.task(Some(id), ana, claim).await?;
+    /// let claimed = turno.task_command(Some(id), ana, claim).await?;
     /// assert_eq!(claimed.task.expect("the task exists").status, task::Status::Processing);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn task(&self, task: Option<TaskId>, who: Holder, action: Action) -> Result<TaskAnswer, Error> {
+    pub async fn task_command(&self, task: Option<TaskId>, who: Holder, action: Action) -> Result<TaskAnswer, Error> {
         let permission = match &action {
             Action::Lease(action) => permission(action, true)?,
             _ => Permission::InventoryManage,
@@ -141,9 +115,9 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("created").id;
+    /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
     /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// # let fence = turno.task_command(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// let done = turno.task_finalize(id, ana, fence).await?;
     /// assert_eq!(done.answer.expect("ana's lock is live").status, task::Status::Completed);
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -182,7 +156,7 @@ impl Turno {
         }
         // The last step decides again: it detects a finalize that already ended, or a lost lease.
         let close = Action::Close { fence, lines: lines.clone() };
-        let closed = self.task(Some(id), who, close).await?;
+        let closed = self.task_command(Some(id), who, close).await?;
         let (answer, repeated) = match closed.answer {
             Ok(Outcome::Finalized { finalized, repeated }) => (Ok(finalized), repeated),
             Ok(_) => return Err(Error::Closed),

@@ -71,7 +71,10 @@ async fn new_task(turno: &Turno, number: usize) -> Result<(), Error> {
     let title = format!("{} #{}", TITLES[number % TITLES.len()], number + 1);
     // Every ninth task is a draft, so that a visitor can mark it as ready.
     let ready = number % 9 != 8;
-    turno.task_create(holder("eva", "Eva")?, &title, lines(number)?, ready, None).await.map(drop)
+    turno
+        .task_command(None, holder("eva", "Eva")?, Action::Create { title, lines: lines(number)?, ready, once: None })
+        .await
+        .map(drop)
 }
 
 /// Returns the lines of a task: quantities, serial numbers, and sometimes more outgoing units than there are in stock.
@@ -145,7 +148,7 @@ async fn claim_held(turno: &Turno, who: &Holder) -> Result<(), Error> {
         return Ok(());
     };
     let claim = LeaseAction::Claim { ttl: None, wait: false };
-    turno.task(Some(task.id), who.clone(), Action::Lease(claim)).await.map(drop)
+    turno.task_command(Some(task.id), who.clone(), Action::Lease(claim)).await.map(drop)
 }
 
 /// Asks a visitor to release the task that they hold.
@@ -172,7 +175,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
     // A colleague who leaves claims with a short ttl, so that a visitor sees the lease expire.
     let coffee = turn.is_multiple_of(4);
     let claim = LeaseAction::Claim { ttl: coffee.then_some(COFFEE), wait: false };
-    let claimed = turno.task(Some(id), who.clone(), Action::Lease(claim)).await?;
+    let claimed = turno.task_command(Some(id), who.clone(), Action::Lease(claim)).await?;
     let Some(grant) = claimed.lease.grant.filter(|_| claimed.answer.is_ok()) else {
         return Ok(());
     };
@@ -181,7 +184,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let number = 1 + (step as usize % lines) as u32;
         // A line that cannot be applied is refused, and the task continues without it.
-        turno.task(Some(id), who.clone(), Action::Validate { fence, number }).await?;
+        turno.task_command(Some(id), who.clone(), Action::Validate { fence, number }).await?;
         let idle = Some(if coffee { IDLE } else { Span::ZERO });
         let beat = LeaseAction::Heartbeat { fence, idle, worked: !coffee };
         let answer = turno.lease_command(turno.command_of(id.resource(), who.clone(), beat)).await?;

@@ -133,7 +133,7 @@ async fn on_line(
     action: Action,
 ) -> Result<Json<ChangedLine>, Problem> {
     let who = &caller.holder(instance);
-    let TaskAnswer { answer, task, lease, now, .. } = caller.0.task(Some(id), who.clone(), action).await?;
+    let TaskAnswer { answer, task, lease, now, .. } = caller.0.task_command(Some(id), who.clone(), action).await?;
     let lease = &lease;
     let context = RefusalContext { caller, reader, who, lease, now };
     if let Err(refused) = answer {

@@ -70,7 +70,8 @@ async fn task_create(
     new.answer(&app, |NewTask { title, lines: bodies, status }, once| async move {
         let lines = lines(bodies)?;
         let ready = status == FirstStatus::Ready;
-        let answer = caller.0.task_create(caller.holder(None), &title, lines, ready, once).await?;
+        let answer =
+            caller.0.task_command(None, caller.holder(None), Action::Create { title, lines, ready, once }).await?;
         let repeated = answer.answer == Ok(Outcome::Repeated);
         Ok(Made { status: StatusCode::CREATED, body: to_view(&caller, &reader, None, answer).await?, repeated })
     })
@@ -175,7 +176,7 @@ async fn task_cancel(
 }
 
 async fn act(caller: &Caller, reader: &Reader, id: TaskId, action: Action) -> Result<Json<TaskView>, Problem> {
-    let answer = caller.0.task(Some(id), caller.holder(None), action).await?;
+    let answer = caller.0.task_command(Some(id), caller.holder(None), action).await?;
     to_view(caller, reader, Some(id), answer).await.map(Json)
 }
 

@@ -5,8 +5,9 @@ use crate::engine::Job;
 use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::{ItemQuery, ItemRecord};
+use std::time::Duration;
 use turno_core::access::Permission;
-use turno_core::id::Seq;
+use turno_core::id::{ItemId, Seq};
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, DeliveryRef, Settle, SettleOutcome, Trace};
 
@@ -17,6 +18,41 @@ pub struct Settlement {
     pub reference: DeliveryRef,
     /// Ack, fail, return or heartbeat.
     pub act: Act,
+}
+
+impl Settlement {
+    /// The delivery is done.
+    pub fn ack(reference: DeliveryRef) -> Settlement {
+        Settlement { reference, act: Act::Ack { through: None } }
+    }
+
+    /// The items up to and including `item` are done. The others return to the head of their lane.
+    pub fn ack_through(reference: DeliveryRef, item: ItemId) -> Settlement {
+        Settlement { reference, act: Act::Ack { through: Some(item) } }
+    }
+
+    /// The attempt failed. The policy decides when the delivery is retried.
+    pub fn fail(reference: DeliveryRef, error: impl Into<String>) -> Settlement {
+        let act = Act::Fail { error: error.into(), item: None, retry_in: None, give_up: false };
+        Settlement { reference, act }
+    }
+
+    /// The attempt failed. It is retried after `delay`, whatever the policy says.
+    pub fn retry_in(reference: DeliveryRef, error: impl Into<String>, delay: Duration) -> Settlement {
+        let act = Act::Fail { error: error.into(), item: None, retry_in: Some(delay.into()), give_up: false };
+        Settlement { reference, act }
+    }
+
+    /// The attempt failed, and no further attempt is made.
+    pub fn give_up(reference: DeliveryRef, error: impl Into<String>) -> Settlement {
+        let act = Act::Fail { error: error.into(), item: None, retry_in: None, give_up: true };
+        Settlement { reference, act }
+    }
+
+    /// The delivery was not attempted. Its attempt is taken back.
+    pub fn give_back(reference: DeliveryRef) -> Settlement {
+        Settlement { reference, act: Act::Return { error: None } }
+    }
 }
 
 /// The answer to a settlement.
@@ -38,12 +74,10 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::{Act, SettleOutcome}, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
-    /// let act = Act::Fail { error: "busy".to_owned(), item: None, retry_in: None, give_up: false };
-    /// let answer = queue.settle(vec![Settlement { reference, act }]).await?.remove(0);
-    /// assert!(matches!(answer.outcome, SettleOutcome::Retrying { .. }));
+    /// let answer = queue.settle(vec![Settlement::fail(reference, "busy")]).await?.remove(0);
+    /// assert!(matches!(answer.outcome, queue::SettleOutcome::Retrying { .. }));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```

@@ -97,7 +97,7 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
     /// let (now, found) = turno.task_get(id).await?;
     /// let (task, lease) = found.expect("the task exists");
     /// assert!(task.title == "Delivery" && lease.live(now).is_none());
@@ -123,7 +123,7 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
     /// use turno::store::TaskQuery;
     /// let page = turno.tasks(TaskQuery { locked: Some(false), limit: 10, ..TaskQuery::default() }).await?;
     /// assert!(page.tasks[0].0.id == id && page.next.is_none());
@@ -160,9 +160,9 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
     /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// # let fence = turno.task_command(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// turno.task_finalize(id, ana, fence).await?;
     /// let history = turno.task_history(id, None, 100).await?;
     /// assert!(history.events.iter().any(|event| matches!(event, TaskEvent::Note(note) if note.what == "line_applied")));
@@ -197,9 +197,9 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
     /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// # let fence = turno.task_command(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// turno.task_finalize(id, ana, fence).await?;
     /// assert_eq!(turno.stock_level("nails".try_into()?).await?.quantity, 30);
     /// # std::fs::remove_dir_all(&dir).unwrap();

@@ -4,7 +4,7 @@
 mod load;
 
 use super::*;
-use crate::{Delivery, Draft, Error, Live, Options, QueueHandle, Turno};
+use crate::{Delivery, Draft, Error, Live, NewTask, Options, QueueHandle, Turno};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use turno_core::event::Topics;
@@ -141,7 +141,10 @@ async fn claim_lease(turno: &Turno, user: &str) -> Fence {
 
 async fn new_task(turno: &Turno) -> i64 {
     let line = NewLine { movement: Movement::In, sku: Sku::new("clavos").unwrap(), goods: Goods::Quantity(3) };
-    let made = insist(async || turno.task_create(holder("ana"), "t", vec![line.clone()], true, None).await).await;
+    let made = insist(async || {
+        turno.task_command(None, holder("ana"), NewTask::titled("t").lines(vec![line.clone()]).ready().into()).await
+    })
+    .await;
     made.task.unwrap().id.0
 }
 

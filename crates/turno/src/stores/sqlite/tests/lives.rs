@@ -2,7 +2,7 @@
 
 use super::{Folder, open};
 use crate::clock::Clock;
-use crate::{Draft, Kind, Live, Options, Policy, Turno};
+use crate::{Draft, Kind, Live, NewTask, Options, Policy, Turno};
 use std::sync::Arc;
 use std::time::Duration;
 use turno_core::event::Topics;
@@ -27,7 +27,12 @@ async fn give(file: &str) -> Given {
         turno.lease_command(turno.command("caja:3", &uuid::Uuid::now_v7().to_string(), force).unwrap()).await.unwrap();
     let line = NewLine { movement: Movement::In, sku: Sku::new("clavos").unwrap(), goods: Goods::Quantity(3) };
     let ana = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
-    let task = turno.task_create(ana, "t", vec![line], true, None).await.unwrap().task.unwrap();
+    let task = turno
+        .task_command(None, ana, NewTask::titled("t").lines(vec![line]).ready().into())
+        .await
+        .unwrap()
+        .task
+        .unwrap();
     let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await.unwrap();
     queue.enqueue(vec![Draft::json("hola").unwrap()]).await.unwrap();
     let position = loop {
