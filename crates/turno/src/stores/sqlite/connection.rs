@@ -18,7 +18,7 @@ const POLLS_OF_CHECKPOINT: i32 = 80;
 /// More than there are statements, so that each is prepared once per connection.
 const STATEMENTS: usize = 256;
 /// After a burst the log is cut back to this many bytes.
-const LOG_KEPT: i64 = 16 * 1024 * 1024;
+pub(super) const LOG_KEPT: i64 = 16 * 1024 * 1024;
 /// Cache of the writer, in the unit of the setting: negative KiB.
 const CACHE: i64 = -16 * 1024;
 /// Cache of every other connection; the system's cache holds the rest.

@@ -5,12 +5,17 @@
 //! next to a flush.
 
 use super::SqliteStore;
+use super::connection::LOG_KEPT;
 use crate::store::{FileFault, StoreError};
 use std::fs::{Metadata, metadata};
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::Mutex;
 use turno_core::time::{Span, Time};
+
+/// The first bytes of every SQLite database.
+const HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// Identifies a file independently of its name.
 type Identity = (u64, u64);
@@ -26,6 +31,9 @@ pub(super) struct File {
     /// The file never shrinks, because nothing vacuums it.
     length: AtomicU64,
     cut: AtomicBool,
+    /// The log never shrinks below [`LOG_KEPT`], or below its longest length if that is less.
+    log_length: AtomicU64,
+    log_cut: AtomicBool,
     logged: AtomicBool,
 }
 
@@ -34,10 +42,13 @@ impl File {
     pub(super) fn opened(path: &str) -> File {
         let log = PathBuf::from(format!("{path}-wal"));
         let found = metadata(path).ok();
+        let log_found = metadata(&log).ok();
         File {
             path: PathBuf::from(path),
             opened: found.as_ref().and_then(identity),
-            log_opened: metadata(&log).ok().as_ref().and_then(identity),
+            log_opened: log_found.as_ref().and_then(identity),
+            log_length: AtomicU64::new(log_found.map_or(0, |found| found.len().min(LOG_KEPT.unsigned_abs()))),
+            log_cut: AtomicBool::new(false),
             length: AtomicU64::new(found.map_or(0, |found| found.len())),
             log,
             cut: AtomicBool::new(false),
@@ -73,18 +84,39 @@ impl File {
         if identity(&found) != Some(opened) {
             return Err(FileFault::Replaced);
         }
-        if found.len() < self.length.fetch_max(found.len(), Ordering::Relaxed) {
-            // A checkpoint may restore the length, but with holes, so the fault is remembered.
-            self.cut.store(true, Ordering::Relaxed);
-        }
-        if self.cut.load(Ordering::Relaxed) {
+        if is_cut(found.len(), &self.length, &self.cut) {
             return Err(FileFault::CutShort);
         }
-        if self.log_opened.is_some() && metadata(&self.log).ok().as_ref().and_then(identity) != self.log_opened {
+        let Some(log_opened) = self.log_opened else {
+            return Ok(());
+        };
+        let log = metadata(&self.log).map_err(|_| FileFault::LogGone)?;
+        if identity(&log) != Some(log_opened)
+            || is_cut(log.len().min(LOG_KEPT.unsigned_abs()), &self.log_length, &self.log_cut)
+        {
             return Err(FileFault::LogGone);
         }
         Ok(())
     }
+
+    /// Checks that the file still begins as a database does. Only readiness reads the file for that.
+    fn check_header(&self) -> Result<(), FileFault> {
+        let mut header = [0; HEADER.len()];
+        let read = std::fs::File::open(&self.path).and_then(|mut file| file.read_exact(&mut header));
+        if self.opened.is_some() && read.is_ok() && header != *HEADER {
+            return Err(FileFault::Replaced);
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a file has ever been shorter than before. Later writes may restore its length, but with holes, so
+/// the fault is remembered.
+fn is_cut(length: u64, longest: &AtomicU64, cut: &AtomicBool) -> bool {
+    if length < longest.fetch_max(length, Ordering::Relaxed) {
+        cut.store(true, Ordering::Relaxed);
+    }
+    cut.load(Ordering::Relaxed)
 }
 
 /// When readiness last tried a write, and the result.
@@ -101,6 +133,7 @@ impl SqliteStore {
         if let Some((_, result)) = probed.as_ref().filter(|(at, _)| *at <= now && now < *at + PROBE_EVERY) {
             return result.clone();
         }
+        self.file.check_header()?;
         let written = self.write(|write| write.raise()).await.map_err(|error| match error {
             StoreError::Unavailable(text) => FileFault::Unwritable(text).into(),
             error => error,

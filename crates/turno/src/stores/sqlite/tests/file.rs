@@ -60,6 +60,25 @@ async fn a_deleted_log_is_noticed() {
 }
 
 #[tokio::test]
+async fn a_truncated_log_is_noticed() {
+    let cut = |file: &str| {
+        let open = fs::OpenOptions::new().write(true).open(format!("{file}-wal")).unwrap();
+        open.set_len(0).unwrap();
+    };
+    assert_eq!(harmed(cut).await, lost(FileFault::LogGone));
+}
+
+#[tokio::test]
+async fn an_overwritten_header_ends_readiness() {
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    let whole = fs::read(folder.file()).unwrap();
+    let written = |begin: &[u8]| fs::write(folder.file(), [begin, &whole[16..]].concat()).unwrap();
+    written(b"not a database!!");
+    assert_eq!(store.ready().await, Err(FileFault::Replaced.into()));
+}
+
+#[tokio::test]
 async fn a_file_moved_away_and_back_is_accepted() {
     let there_and_back = |file: &str| {
         fs::rename(file, format!("{file}.away")).unwrap();
