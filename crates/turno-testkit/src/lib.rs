@@ -6,6 +6,7 @@
 pub mod agree;
 #[expect(clippy::unwrap_used, reason = "cases are tests: a failed unwrap is a failed assertion")]
 pub mod conformance;
+mod db;
 pub mod model;
 pub mod postgres;
 pub mod sim;

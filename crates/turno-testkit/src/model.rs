@@ -1,4 +1,4 @@
-//! The model: a store made of maps in memory.
+//! The model: a store on the database in memory (`crate::db`).
 //!
 //! The model has no SQL, no threads, no files and no transactions, and it runs the same decisions as a real store.
 //! `agree` sends the same random commands to the model and to a real store and compares every answer. So it checks
@@ -10,6 +10,7 @@ mod look;
 mod queue;
 mod task;
 
+use crate::db::Db;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +20,9 @@ use turno::core::access::{Epoch, Link, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
-use turno::core::id::{
-    Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId,
-};
+use turno::core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{
-    Absorbed, AttemptError, Body, DeliveryRef, Done, Ended, Item, SettleOutcome, UncountedDelivery, Waited,
-};
+use turno::core::queue::{DeliveryRef, Done, Ended, SettleOutcome, Waited};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::clip_text;
 use turno::core::time::Time;
@@ -60,27 +57,14 @@ pub enum Trouble {
 /// The whole state of the model.
 #[derive(Default)]
 struct Rows {
-    number: i64,
-    leases: HashMap<Resource, State>,
+    /// The rows that decisions read and write.
+    db: Db,
     history: Vec<(Resource, Ending)>,
     queues: Vec<QueueRow>,
     destinations: BTreeMap<QueueId, Destination>,
-    hot: BTreeMap<Seq, Item>,
-    bodies: BTreeMap<Seq, Body>,
-    /// The payloads accepted under the ids of items whose payload was replaced since.
-    accepted: BTreeMap<Seq, Arc<str>>,
-    absorbed: HashMap<(QueueId, ItemId), Absorbed>,
-    done: BTreeMap<Seq, Done>,
-    errors: Vec<AttemptError>,
-    came_back: BTreeMap<Seq, Vec<UncountedDelivery>>,
-    typing: HashMap<(QueueId, Lane), Time>,
-    /// Request ids of claims, by the item handed out, with the fence of the delivery.
-    requests: HashMap<Seq, (Fence, Arc<str>)>,
-    /// The events that were not purged. The first has position `purged + 1`.
-    events: Vec<Event>,
-    purged: usize,
     access: access::Access,
-    work: task::Tasks,
+    task_ids: HashMap<Once, TaskId>,
+    notes: Vec<(TaskId, Note)>,
 }
 
 impl Model {
@@ -110,18 +94,17 @@ impl Model {
 
 impl Rows {
     fn numbers(&mut self, count: usize) -> Numbers {
-        let from = self.number;
-        self.number += count as i64;
-        Numbers::new((from + 1..=self.number).collect())
+        Numbers::new(self.db.numbers(count))
     }
 
-    fn lane(&self, queue: QueueId, lane: Lane) -> impl Iterator<Item = &Item> {
-        self.hot.values().filter(move |item| item.queue == queue && item.lane == Some(lane))
+    fn announce(&mut self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.db.stream.push(event));
     }
 
     /// Adds entries to the audit log and announces them as events.
     fn enter(&mut self, entries: Vec<Entry>) {
-        self.events.extend(entries.iter().map(Entry::event));
+        self.db.follow(&entries);
+        self.announce(entries.iter().map(Entry::event));
         self.access.audit.extend(entries);
     }
 }
@@ -175,7 +158,7 @@ impl Store for Model {
 
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let rows = self.rows();
-        let states = resources.iter().map(|resource| rows.state(resource)).collect();
+        let states = resources.iter().map(|resource| rows.db.lease(resource)).collect();
         ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states }))
     }
 
@@ -239,7 +222,7 @@ impl Store for Model {
         let fits = rows.destinations.get(&queue).is_none_or(|known| known.version == destination.version - 1);
         if fits {
             rows.destinations.insert(queue, destination);
-            rows.events.extend(news);
+            rows.announce(news);
         }
         ready(Ok(fits))
     }
@@ -266,17 +249,17 @@ impl Store for Model {
     }
 
     fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
-        ready(Ok(self.rows().due_leases(self.now(), limit as usize)))
+        ready(Ok(self.rows().db.due_leases(self.now(), limit as usize)))
     }
 
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
         self.sweeps.fetch_add(1, Ordering::SeqCst);
-        ready(Ok(self.rows().expired(self.now(), limit as usize)))
+        ready(Ok(self.rows().db.expired(self.now(), limit as usize)))
     }
 
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
         let rows = self.rows();
-        let of = rows.hot.values().filter(|item| item.queue == queue).filter_map(|item| item.ready_at);
+        let of = rows.db.hot.values().filter(|item| item.queue == queue).filter_map(|item| item.ready_at);
         ready(Ok(of.filter(|at| *at > after).min()))
     }
 
@@ -288,8 +271,8 @@ impl Store for Model {
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
         let now = self.now();
         let rows = self.rows();
-        let body = rows.bodies.values().find(|body| body.queue == queue && body.id == id);
-        ready(Ok(body.map(|body| rows.record(body, now))))
+        let seq = rows.db.ids.get(&(queue, id));
+        ready(Ok(seq.map(|seq| rows.record(&rows.db.bodies[seq], now))))
     }
 
     fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
@@ -314,7 +297,7 @@ impl Store for Model {
     fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
         let rows = self.rows();
         let old = |done: &&Done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted;
-        ready(Ok(rows.done.values().filter(old).count() as u64))
+        ready(Ok(rows.db.done.values().filter(old).count() as u64))
     }
 
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
@@ -434,7 +417,7 @@ impl Store for Model {
     }
 
     fn audit_head(&self) -> Pending<'_, Head> {
-        ready(Ok(self.rows().head()))
+        ready(Ok(self.rows().db.head))
     }
 
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
@@ -459,22 +442,18 @@ impl Store for Model {
     }
 
     fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
-        let rows = self.rows();
-        let all = (rows.purged as i64 + 1..).map(Position).zip(rows.events.iter().cloned());
-        ready(Ok(all.filter(|(position, _)| *position > after).take(limit as usize).collect()))
+        let found = self.rows().db.stream.behind(after, limit as usize);
+        ready(Ok(found.into_iter().map(|placed| (placed.position, (*placed.event).clone())).collect()))
     }
 
     fn event_span(&self) -> Pending<'_, EventSpan> {
-        let rows = self.rows();
-        let oldest = Position(rows.purged as i64 + 1);
-        ready(Ok(EventSpan { oldest, newest: Position((rows.purged + rows.events.len()) as i64) }))
+        ready(Ok(self.rows().db.stream.span()))
     }
 
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
         let mut rows = self.rows();
-        let old = rows.events.iter().take(limit as usize).take_while(|event| event.at < before).count();
-        rows.events.drain(..old);
-        rows.purged += old;
+        let old = rows.db.stream.count_old(before, limit as usize);
+        rows.db.stream.purge(old);
         ready(Ok(old as u64))
     }
 

@@ -8,7 +8,6 @@
 
 mod check;
 mod clients;
-mod db;
 mod history;
 mod memory;
 mod message;

@@ -3,7 +3,7 @@
 use super::Rows;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use turno::core::access::{Changed, Epoch, Link, Person, Role, Token, TokenKind, View};
-use turno::core::audit::{Actor, Draft, Entry, Hash, Head, chain};
+use turno::core::audit::{Actor, Draft, Entry, Hash, chain};
 use turno::core::id::{Once, QueueId, Seq, UserId};
 use turno::core::queue::Ended;
 use turno::core::time::Time;
@@ -21,13 +21,9 @@ pub(super) struct Access {
 }
 
 impl Rows {
-    pub(super) fn head(&self) -> Head {
-        self.access.audit.last().map_or_else(Head::default, |entry| Head { n: entry.n, hash: entry.hash })
-    }
-
     /// Adds an audit entry for an action of the store itself.
     pub(super) fn note(&mut self, now: Time, draft: Draft) {
-        let entries = chain(&mut self.head(), now, vec![draft]);
+        let entries = chain(&mut self.db.head.clone(), now, vec![draft]);
         self.enter(entries);
     }
 
@@ -44,7 +40,7 @@ impl Rows {
             consoles: group.user().map_or_else(Vec::new, |user| self.access.consoles(user)),
             link: group.link().and_then(|hash| self.access.links.get(&hash).cloned()),
         };
-        let (write, outcome) = group.decide(AccessRead { now, view, head: self.head() });
+        let (write, outcome) = group.decide(AccessRead { now, view, head: self.db.head });
         if let Some(write) = write {
             self.access.change(write.changed);
             self.enter(write.audit);
@@ -109,13 +105,7 @@ impl Rows {
         };
         row.purged += seqs.len() as i64;
         let entry = purge_entry(by.clone(), row.name.as_str(), seqs.len() as i64, before);
-        for seq in seqs {
-            self.done.remove(&seq);
-            self.bodies.remove(&seq);
-            self.accepted.remove(&seq);
-            self.errors.retain(|error| error.seq != seq);
-            self.came_back.remove(&seq);
-        }
+        self.db.forget(&seqs);
         self.note(now, entry);
     }
 
@@ -127,6 +117,7 @@ impl Rows {
                     return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
                 }
                 let old = self
+                    .db
                     .done
                     .values()
                     .filter(|done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted);
@@ -140,12 +131,12 @@ impl Rows {
                 Ok(count as u64)
             }
             Purge::Absorbed { queue, before } => {
-                let of = self.absorbed.values().filter(|of| of.queue == queue && of.at < before);
+                let of = self.db.absorbed.values().filter(|of| of.queue == queue && of.at < before);
                 let mut old: Vec<_> = of.map(|of| (of.at, (queue, of.id.clone()))).collect();
                 old.sort();
                 old.truncate(limit);
                 for (_, id) in &old {
-                    self.absorbed.remove(id);
+                    self.db.absorbed.remove(id);
                 }
                 Ok(old.len() as u64)
             }

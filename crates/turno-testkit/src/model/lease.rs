@@ -8,18 +8,19 @@ use turno::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past
 
 impl Rows {
     pub(super) fn lease(&mut self, group: &LeaseGroup, now: Time) -> Outcomes {
-        let states = group.resources().into_iter().map(|resource| self.state(&resource)).collect();
+        let states = group.resources().into_iter().map(|resource| self.db.lease(&resource)).collect();
         let numbers = self.numbers(group.numbers());
-        let head = group.audits().then_some(self.head());
+        let head = group.audits().then_some(self.db.head);
         let (write, answers) = group.decide(LeaseRead { now, numbers, states, head });
-        self.write_lease(write);
+        self.db.write_leases(&write);
+        self.record_ended(write);
         Outcomes::Lease { now, answers }
     }
 
-    pub(super) fn write_lease(&mut self, write: LeaseWrite) {
+    /// Writes the history, the events and the audit entries of a lease decision.
+    pub(super) fn record_ended(&mut self, write: LeaseWrite) {
         self.history.extend(write.ended_of.into_iter().zip(write.ended));
-        self.events.extend(write.events);
-        self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
+        self.announce(write.events);
         self.enter(write.audit);
     }
 
@@ -32,23 +33,15 @@ impl Rows {
                 && query.holder.as_ref().is_none_or(holder)
                 && query.after.as_ref().is_none_or(|after| state.resource > *after)
         };
-        let mut states: Vec<State> = self.leases.values().filter(wanted).cloned().collect();
+        let mut states: Vec<State> = self.db.leases.values().filter(wanted).cloned().collect();
         states.sort_by(|a, b| a.resource.cmp(&b.resource));
         states.truncate(query.limit as usize);
         states
     }
 
-    pub(super) fn due_leases(&self, now: Time, limit: usize) -> (Vec<Resource>, Option<Time>) {
-        let looks = self.leases.values().filter_map(|state| Some((state.look_at?, state.resource.clone())));
-        let (mut due, later): (Vec<_>, Vec<_>) = looks.partition(|(at, _)| *at <= now);
-        due.sort();
-        let next = later.iter().map(|(at, _)| *at).min();
-        (due.into_iter().take(limit).map(|(_, resource)| resource).collect(), next)
-    }
-
     pub(super) fn lines(&self, after: Option<&Resource>, limit: usize) -> Vec<State> {
         let waits = |state: &&State| !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
-        let mut states: Vec<State> = self.leases.values().filter(waits).cloned().collect();
+        let mut states: Vec<State> = self.db.leases.values().filter(waits).cloned().collect();
         states.retain(|state| after.is_none_or(|after| state.resource > *after));
         states.sort_by(|a, b| a.resource.cmp(&b.resource));
         states.truncate(limit);
@@ -61,7 +54,7 @@ impl Rows {
         before: Time,
         limit: usize,
     ) -> (u64, Option<Resource>) {
-        let mut names: Vec<Resource> = self.leases.keys().cloned().collect();
+        let mut names: Vec<Resource> = self.db.leases.keys().cloned().collect();
         names.retain(|name| after.is_none_or(|after| name > after));
         names.sort();
         names.truncate(limit);
@@ -69,13 +62,13 @@ impl Rows {
             let waits = !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
             state.grant.is_none() && !waits && state.ended.as_ref().is_none_or(|ending| ending.at < before)
         };
-        let count = self.leases.len();
+        let count = self.db.leases.len();
         for name in &names {
-            if self.leases.get(name).is_some_and(says_nothing) {
-                self.leases.remove(name);
+            if self.db.leases.get(name).is_some_and(says_nothing) {
+                self.db.leases.remove(name);
             }
         }
-        ((count - self.leases.len()) as u64, names.pop())
+        ((count - self.db.leases.len()) as u64, names.pop())
     }
 
     pub(super) fn past(&self, resource: &Resource, from: Past, limit: usize) -> Vec<Ending> {
@@ -87,9 +80,5 @@ impl Rows {
             }
             Past::Oldest { after } => of.filter(|ending| ending.grant.fence > after).take(limit).cloned().collect(),
         }
-    }
-
-    pub(super) fn state(&self, resource: &Resource) -> State {
-        self.leases.get(resource).cloned().unwrap_or_else(|| State::unseen(resource.clone()))
     }
 }

@@ -1,6 +1,7 @@
 //! Reads of the model: lists, counts and overviews.
 
 use super::Rows;
+use crate::db::BOTTOM;
 use std::collections::BTreeSet;
 use turno::core::id::{ItemId, Key, Lane, QueueId};
 use turno::core::queue::{Body, Done, Ended, Item, ItemState, Kind, Waited};
@@ -9,9 +10,10 @@ use turno::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 
 impl Rows {
     pub(super) fn record(&self, body: &Body, now: Time) -> ItemRecord {
-        let errors = self.errors.iter().filter(|error| error.seq == body.seq).cloned().collect();
-        let (item, done) = (self.hot.get(&body.seq).cloned(), self.done.get(&body.seq).cloned());
-        ItemRecord { now, body: body.clone(), item, done, errors, came_back: self.came_back(body.seq).to_vec() }
+        let errors = self.db.errors.get(&body.seq).cloned().unwrap_or_default();
+        let came_back = self.db.came_back.get(&body.seq).cloned().unwrap_or_default();
+        let (item, done) = (self.db.hot.get(&body.seq).cloned(), self.db.done.get(&body.seq).cloned());
+        ItemRecord { now, body: body.clone(), item, done, errors, came_back }
     }
 
     /// Returns the state at the time of the record, whether or not a sweep has run.
@@ -22,7 +24,7 @@ impl Rows {
     }
 
     pub(super) fn items(&self, queue: QueueId, query: &ItemQuery, now: Time) -> Vec<ItemRecord> {
-        let records = self.bodies.values().filter(|body| body.queue == queue).map(|body| self.record(body, now));
+        let records = self.db.bodies.values().filter(|body| body.queue == queue).map(|body| self.record(body, now));
         let wanted = |record: &ItemRecord| {
             query.after.is_none_or(|after| record.body.seq > after)
                 && query.key.as_ref().is_none_or(|key| record.body.key.as_ref() == Some(key))
@@ -32,10 +34,10 @@ impl Rows {
     }
 
     pub(super) fn absorber(&self, queue: QueueId, id: ItemId, key: &Key) -> Option<ItemId> {
-        let at = self.absorbed.get(&(queue, id))?.at;
+        let at = self.db.absorbed.get(&(queue, id))?.at;
         let of = |body: &&Body| body.queue == queue && body.key.as_ref() == Some(key) && body.enqueued_at <= at;
-        let open = |body: &&Body| self.done.get(&body.seq).is_none_or(|done| done.at >= at);
-        self.bodies.values().filter(of).rfind(open).map(|body| body.id.clone())
+        let open = |body: &&Body| self.db.done.get(&body.seq).is_none_or(|done| done.at >= at);
+        self.db.bodies.values().filter(of).rfind(open).map(|body| body.id.clone())
     }
 
     pub(super) fn counts(&self, queue: QueueId, now: Time) -> Counts {
@@ -48,12 +50,13 @@ impl Rows {
     pub(super) fn pulse(&self, queue: QueueId, since: Time, now: Time) -> Pulse {
         let waits =
             |body: &&Body| matches!(self.state_of(&self.record(body, now)), ItemState::Pending | ItemState::Error);
-        let acked = self.done.values().filter(|done| done.queue == queue && done.ended == Ended::Processed);
-        let failed = self.errors.iter().filter(|error| self.bodies[&error.seq].queue == queue);
+        let acked = self.db.done.values().filter(|done| done.queue == queue && done.ended == Ended::Processed);
+        let failed = self.db.errors.values().flatten().filter(|error| self.db.bodies[&error.seq].queue == queue);
         Pulse {
             now,
             counts: self.counts(queue, now),
             oldest: self
+                .db
                 .bodies
                 .values()
                 .filter(|body| body.queue == queue)
@@ -68,22 +71,22 @@ impl Rows {
     pub(super) fn waits(&self, queue: QueueId, since: Time, limit: usize) -> Vec<Waited> {
         let acked = |done: &&Done| done.queue == queue && done.ended == Ended::Processed && done.at > since;
         let waited = |done: &Done| {
-            let came = self.bodies[&done.seq].enqueued_at;
+            let came = self.db.bodies[&done.seq].enqueued_at;
             Some(Waited { waited: came.until(done.handed_at?), took: came.until(done.at) })
         };
-        self.done.values().filter(acked).filter_map(waited).take(limit).collect()
+        self.db.done.values().filter(acked).filter_map(waited).take(limit).collect()
     }
 
     pub(super) fn lane_front(&self, queue: QueueId, lane: Lane, size: u32, now: Time) -> LaneFront {
         let marked = |item: &Item| item.ready_at.is_some() || item.expires_at.is_some();
-        let looked_at = self.lane(queue, lane).take(LaneFront::LOOKED_AT as usize).enumerate();
-        let found = looked_at.filter(|(place, item)| *place < size as usize || marked(item));
-        let items = found.map(|(_, item)| self.front_item(item)).collect();
-        LaneFront { now, items, typed_at: self.typing.get(&(queue, lane)).copied() }
+        let looked_at = self.db.lane_front(queue, lane, BOTTOM, LaneFront::LOOKED_AT as usize);
+        let found = looked_at.into_iter().enumerate().filter(|(place, item)| *place < size as usize || marked(item));
+        let items = found.map(|(_, item)| self.db.front_item(item)).collect();
+        LaneFront { now, items, typed_at: self.db.typing.get(&(queue, lane)).copied() }
     }
 
     pub(super) fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Vec<Lane> {
-        let of = self.hot.values().filter(|item| item.queue == queue && !item.parked);
+        let of = self.db.hot.values().filter(|item| item.queue == queue && !item.parked);
         let lanes: BTreeSet<Lane> = of.filter_map(|item| item.lane).collect();
         lanes.into_iter().filter(|lane| after.is_none_or(|after| *lane > after)).take(limit as usize).collect()
     }
@@ -92,7 +95,7 @@ impl Rows {
         let is_lane =
             |item: &&Item| self.queues.iter().any(|queue| queue.id == item.queue && queue.policy.kind == Kind::Lane);
         let (mut live, mut waits) = (BTreeSet::new(), BTreeSet::new());
-        for item in self.hot.values().filter(is_lane) {
+        for item in self.db.hot.values().filter(is_lane) {
             if item.expires_at.is_some_and(|at| now < at) {
                 live.insert((item.queue, item.lane));
             } else if !item.parked {

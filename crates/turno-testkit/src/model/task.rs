@@ -1,11 +1,11 @@
 //! The model's tasks and stock.
 
 use super::Rows;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use turno::core::id::{Numbers, Once, Serial, Sku};
+use crate::db::Level;
+use turno::core::id::{Numbers, Sku};
 use turno::core::lease::{State, decide};
 use turno::core::task::{
-    Apply, Begin, Line, LineDone, LineError, Note, Read, Status, Stock, Task, TaskId, begin_line, end_line, post,
+    Apply, Begin, Line, LineDone, LineError, Note, Read, Status, Task, TaskId, begin_line, end_line, post,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -13,54 +13,37 @@ use turno::store::{
     TaskRead, Tx, Value,
 };
 
-/// Tasks, their notes, and stock.
-#[derive(Default)]
-pub(super) struct Tasks {
-    tasks: BTreeMap<TaskId, Task>,
-    once: HashMap<Once, TaskId>,
-    notes: Vec<(TaskId, Note)>,
-    stock: BTreeMap<Sku, (i64, BTreeSet<Serial>)>,
-}
-
 impl Rows {
     pub(super) fn task(&mut self, group: &TaskGroup, now: Time) -> Outcomes {
-        let last = self.work.tasks.keys().next_back().map_or(0, |id| id.0);
+        let last = self.db.tasks.keys().next_back().map_or(0, |id| id.0);
         let fresh = group.command.task.is_none().then_some(TaskId(last + 1));
-        let made = group.once().and_then(|once| self.work.once.get(once)).copied();
-        let task = group.command.task.or(made).and_then(|id| self.work.tasks.get(&id).cloned());
+        let made = group.once().and_then(|once| self.task_ids.get(once)).copied();
+        let task = group.command.task.or(made).and_then(|id| self.db.tasks.get(&id).cloned());
         let lease = match (group.resource().or(made.map(TaskId::resource)), fresh) {
-            (Some(resource), _) => self.state(&resource),
+            (Some(resource), _) => self.db.lease(&resource),
             (None, fresh) => State::unseen(fresh.unwrap_or_default().resource()),
         };
         let line = group
             .validates()
             .and_then(|number| task.as_ref().and_then(|task| task.lines.iter().find(|line| line.number == number)));
-        let stock = line.map(|line| self.stock_for(line));
+        let stock = line.map(|line| self.db.stock_of(line));
         let numbers = self.numbers(group.numbers());
-        let head = group.audits().then_some(self.head());
+        let head = group.audits().then_some(self.db.head);
         let read = Read { now, numbers, fresh, task, lease, stock };
         let (write, outcome) = group.decide(TaskRead { read, head });
-        if let Some(task) = write.task {
-            self.work.once.extend(write.once.map(|once| (once, task.id)));
-            self.work.tasks.insert(task.id, task);
-        }
+        self.db.write_task(&write);
+        self.task_ids.extend(write.once.zip(write.task.map(|task| task.id)));
         let id = outcome.task.as_ref().map(|task| task.id);
-        self.work.notes.extend(id.into_iter().flat_map(|id| write.notes.iter().map(move |note| (id, note.clone()))));
-        self.write_lease(write.lease);
+        self.notes.extend(id.into_iter().flat_map(|id| write.notes.iter().map(move |note| (id, note.clone()))));
+        self.record_ended(write.lease);
         Outcomes::Task(Box::new(outcome))
-    }
-
-    fn stock_for(&self, line: &Line) -> Stock {
-        let (quantity, all) = self.work.stock.get(&line.sku).cloned().unwrap_or_default();
-        let serials = line.goods.serials().iter().filter(|serial| all.contains(serial)).cloned().collect();
-        Stock { sku: line.sku.clone(), quantity, serialized: all.len() as i64, serials }
     }
 
     /// Decides about a line. Returns the line if its effect is to be applied.
     pub(super) fn begin_line(&self, apply: &Apply, now: Time) -> Result<LineToApply, LineStep> {
-        let task = self.work.tasks.get(&apply.task);
+        let task = self.db.tasks.get(&apply.task);
         let line = task.and_then(|task| task.lines.iter().find(|line| line.number == apply.number));
-        match (begin_line(apply, task, &self.state(&apply.task.resource()), line, now), line) {
+        match (begin_line(apply, task, &self.db.lease(&apply.task.resource()), line, now), line) {
             (Begin::Go, Some(line)) => Ok(LineToApply {
                 task: apply.task,
                 line: line.clone(),
@@ -77,60 +60,53 @@ impl Rows {
 
     /// Applies the built-in effect of a line: the stock ledger.
     pub(super) fn post(&mut self, line: &Line) -> Result<(), LineError> {
-        let posting = post(line, &self.stock_for(line))?;
-        let (quantity, serials) = self.work.stock.entry(posting.sku).or_default();
-        *quantity += posting.delta;
-        serials.extend(posting.came);
-        serials.retain(|serial| !posting.went.contains(serial));
+        let posting = post(line, &self.db.stock_of(line))?;
+        self.db.move_stock(&posting);
         Ok(())
     }
 
     pub(super) fn end_line(&mut self, apply: &Apply, going: LineToApply, effect: Result<(), LineError>) -> LineStep {
         let now = going.now;
-        let before = self.work.tasks.get(&apply.task).map_or(Status::Processing, |task| task.status);
-        let LineDone { line, outcome, note, event, status } = end_line(apply, before, going.line, effect, now);
-        self.events.push(event);
-        self.work.notes.push((apply.task, note));
-        if let Some(task) = self.work.tasks.get_mut(&apply.task) {
-            task.lines.iter_mut().filter(|place| place.number == line.number).for_each(|place| *place = line.clone());
-            if let Some(status) = status {
-                (task.status, task.updated_at) = (status, task.updated_at.max(now));
-            }
-        }
-        let mut state = self.state(&apply.task.resource());
+        let before = self.db.tasks.get(&apply.task).map_or(Status::Processing, |task| task.status);
+        let done = end_line(apply, before, going.line, effect, now);
+        self.db.write_line_done(apply.task, &done, now);
+        let LineDone { outcome, note, event, .. } = done;
+        self.announce([event]);
+        self.notes.push((apply.task, note));
+        let mut state = self.db.lease(&apply.task.resource());
         decide(&mut state, &apply.work(), now, &mut Numbers::new(Vec::new()));
-        self.leases.insert(state.resource.clone(), state);
+        self.db.leases.insert(state.resource.clone(), state);
         LineStep::Settled(outcome)
     }
 
     pub(super) fn find_task(&self, id: TaskId) -> Option<Task> {
-        self.work.tasks.get(&id).cloned()
+        self.db.tasks.get(&id).cloned()
     }
 
     pub(super) fn look(&self, id: TaskId, now: Time) -> TaskPage {
-        TaskPage::new(now, 1, self.find_task(id).into_iter().collect(), vec![self.state(&id.resource())])
+        TaskPage::new(now, 1, self.find_task(id).into_iter().collect(), vec![self.db.lease(&id.resource())])
     }
 
     pub(super) fn tasks(&self, query: &TaskQuery, now: Time) -> TaskPage {
-        let held = |task: &Task| self.state(&task.id.resource()).grant.is_some();
+        let held = |task: &Task| self.db.lease(&task.id.resource()).grant.is_some();
         let wanted = |task: &&Task| {
             query.status.is_none_or(|status| task.status == status)
                 && query.before.is_none_or(|before| task.id < before)
                 && (query.locked != Some(true) || held(task))
         };
-        let tasks = self.work.tasks.values().rev().filter(wanted).take(query.limit as usize + 1).cloned();
+        let tasks = self.db.tasks.values().rev().filter(wanted).take(query.limit as usize + 1).cloned();
         let tasks: Vec<Task> = tasks.collect();
-        let leases = tasks.iter().map(|task| self.state(&task.id.resource())).collect();
+        let leases = tasks.iter().map(|task| self.db.lease(&task.id.resource())).collect();
         TaskPage::new(now, query.limit, tasks, leases)
     }
 
     pub(super) fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Vec<(i64, Note)> {
-        let numbered = (1..).zip(&self.work.notes).filter(|(number, (of, _))| *of == id && *number > after);
+        let numbered = (1..).zip(&self.notes).filter(|(number, (of, _))| *of == id && *number > after);
         numbered.take(limit as usize).map(|(number, (_, note))| (number, note.clone())).collect()
     }
 
     pub(super) fn stock_level(&self, sku: Sku) -> Option<StockLevel> {
-        let (quantity, serials) = self.work.stock.get(&sku)?.clone();
+        let Level { quantity, serials } = self.db.stock.get(&sku)?.clone();
         Some(StockLevel { sku, quantity, serials: serials.into_iter().map(String::from).collect() })
     }
 }

@@ -15,11 +15,11 @@ mod stream;
 mod task;
 mod trail;
 
-use super::db::{Db, Placed};
 use super::message::{Call, Reply};
 use super::sabotage::Bug;
 use super::setup::Setup;
 use super::tx::Lined;
+use crate::db::{Db, Placed};
 use lease::Leases;
 use model::Queues;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A trace for people, recorded only when a seed is replayed, because a replay is exact.
 
-use super::db::Db;
 use super::message::{Ask, Reply};
 use super::tx::{Committed, Tx};
+use crate::db::Db;
 use std::fmt::Write;
 
 /// A trace line about one resource, key or item. Without a subject it concerns the whole world.

@@ -5,11 +5,8 @@
 //! another life. In another life the newest commits may be missing, so finished items can be unfinished again below
 //! the floor.
 
-use super::rng::Map;
+use crate::db::{BOTTOM, Map};
 use turno_core::id::{Lane, QueueId, Seq};
-
-/// The floor of a lane without a cached one.
-const BOTTOM: Seq = Seq(i64::MIN);
 
 #[derive(Debug, Default)]
 pub(crate) struct Memory {

@@ -11,12 +11,12 @@ mod task;
 
 pub(crate) use line::Lined;
 
-use super::db::{Db, Lock};
 use super::memory::Memory;
 use super::message::{Answered, Ask, Call};
-use super::rng::Map;
 use super::sabotage::Bug;
 use super::setup::{Setup, queue_id};
+use crate::db::Map;
+use crate::db::{Db, Lock};
 use std::collections::HashMap;
 use std::sync::Arc;
 use turno::clock::Clock;
@@ -27,7 +27,7 @@ use turno_core::audit::Head;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Seq};
 use turno_core::lease::State;
-use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Known, Loaded};
+use turno_core::queue::{Body, Changes, FrontItem, Item, Known, Loaded, ManageRead};
 use turno_core::task::{Apply, Stock, Task, TaskId};
 use turno_core::time::Time;
 
@@ -59,12 +59,8 @@ enum Read {
         typing: HashMap<Lane, Time>,
     },
     Settle(Vec<Loaded>),
-    Manage {
-        item: Option<Item>,
-        done: Option<Done>,
-        front: Vec<Item>,
-        home: Option<(Option<Lane>, Time)>,
-    },
+    /// Without the time and the numbers.
+    Manage(Box<ManageRead>),
     Typing(HashMap<Lane, Vec<FrontItem>>),
     /// Another transaction has locked the task, and nothing is decided.
     Busy(Option<TaskId>),

@@ -5,9 +5,9 @@ mod verbs;
 
 use super::line::Line;
 use super::{Checked, Commit, fault};
-use crate::sim::db::Db;
+use crate::db::Db;
+use crate::db::Map;
 use crate::sim::message::{Ask, Reply};
-use crate::sim::rng::Map;
 use crate::sim::setup::Setup;
 use turno::store::LeaseWrite;
 use turno_core::event::Event;

@@ -1,8 +1,8 @@
 //! The checker's own model of queues: items, keys and deliveries, built only from answers and rows.
 
 use super::{Checked, Commit, fault};
+use crate::db::Map;
 use crate::sim::message::{Ask, Reply};
-use crate::sim::rng::Map;
 use crate::sim::setup::Setup;
 use std::collections::BTreeSet;
 use std::sync::Arc;

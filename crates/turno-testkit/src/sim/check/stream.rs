@@ -1,8 +1,8 @@
 //! Invariants of events: only committed events, each at one position, in order, without a gap.
 
 use super::{Checked, Commit, fault};
-use crate::sim::db::Placed;
-use crate::sim::rng::Map;
+use crate::db::Map;
+use crate::db::Placed;
 use std::sync::Arc;
 use turno_core::event::Event;
 use turno_core::id::Position;

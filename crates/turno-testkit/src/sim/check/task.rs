@@ -1,9 +1,9 @@
 //! Invariants of tasks, lines and stock: each effect once, only under the live lock, and none of a failed line.
 
 use super::{Checked, Commit, fault};
-use crate::sim::db::{Db, Level};
+use crate::db::Map;
+use crate::db::{Db, Level};
 use crate::sim::message::{Ask, Reply};
-use crate::sim::rng::Map;
 use crate::sim::tx::Lined;
 use std::collections::BTreeSet;
 use turno::store::{LineStep, TaskOutcome, TaskWrite};

@@ -1,7 +1,7 @@
 //! Every override, cancellation and retry has one audit entry, in its own commit, and the entries form one chain.
 
 use super::{Checked, Commit, fault};
-use crate::sim::db::Db;
+use crate::db::Db;
 use crate::sim::message::{Ask, Reply};
 use turno_core::audit::{Entry, Verifier};
 use turno_core::lease;

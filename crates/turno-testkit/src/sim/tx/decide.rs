@@ -55,13 +55,12 @@ impl Tx {
                 replies.extend(answers.into_iter().map(Reply::Settle));
                 Some(changes)
             }
-            (Group::Manage(group), Read::Manage { item, done, front, home }) => {
-                let read = ManageRead { now, item, done, front, spared: Vec::new(), home, body: None, numbers };
+            (Group::Manage(group), Read::Manage(read)) => {
+                let read = ManageRead { now, numbers, ..*read };
                 let Managed { mut changes, answer, .. } = group.decide(read, head.unwrap_or_default());
                 if env.has(Bug::ManageUnaudited) {
                     changes.audit.clear();
                 }
-                env.db.follow(&changes.audit);
                 replies.push(Reply::Manage(answer));
                 Some(changes)
             }

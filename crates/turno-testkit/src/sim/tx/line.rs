@@ -5,15 +5,14 @@
 //! read. It moves no time backwards, and does nothing if the ownership was ended meanwhile.
 
 use super::{Committed, Contents, Env, Phase, Progress, Tx};
-use crate::sim::db::{Level, Lock};
+use crate::db::{Level, Lock};
 use crate::sim::message::Reply;
 use crate::sim::sabotage::Bug;
 use turno::store::LineStep;
-use turno_core::event::{Event, Topic};
 use turno_core::id::Numbers;
-use turno_core::lease::{self, Action, Grant, State};
-use turno_core::task::{self, Apply, Begin, LineOutcome, LineStatus, Posting, Status, Task, TaskId, begin_line, post};
-use turno_core::time::{Span, Time};
+use turno_core::lease::{self, Grant, State};
+use turno_core::task::{self, Apply, Begin, LineDone, LineStatus, Posting, Status, Task, begin_line, end_line, post};
+use turno_core::time::Time;
 
 /// The progress of the transaction.
 #[derive(Debug, Default)]
@@ -133,37 +132,21 @@ impl Tx {
         }
         let level = self.write_stock(env, line, posted);
         let effect = posted.as_ref().map(drop).map_err(Clone::clone);
-        let name = if effect.is_ok() { "task.line_applied" } else { "task.line_failed" };
-        let (line, outcome) = line.clone().after(apply, effect, now);
-        env.db.write_line(apply.task, &line);
-        let status = self.write_status(env, apply.task, &outcome);
+        let before = env.db.tasks.get(&apply.task).map_or(Status::Processing, |task| task.status);
+        let mut done = end_line(apply, before, line.clone(), effect, now);
+        if env.has(Bug::LineKeepsStatus) {
+            done.status = None;
+        }
+        env.db.write_line_done(apply.task, &done, now);
+        let status = env.db.tasks.get(&apply.task).map(|task| task.status);
         let renewed = renewal.and_then(|grant| renew(env, apply, grant));
-        let event = Event {
-            topic: Topic::Tasks,
-            name: name.into(),
-            resource: apply.task.resource().as_str().into(),
-            key: None,
-            at: now,
-            fence: None,
-            by: Some(apply.who.user.clone()),
-            detail: Some(apply.number.to_string()),
-        };
+        let LineDone { line, outcome, event, .. } = done;
         committed.events = self.write_events(env, vec![event]);
         let step = LineStep::Settled(outcome);
         committed.line = Some(Box::new(Lined { step: step.clone(), line: Some(line), status, level, renewed }));
         committed.answered.replies.push(Reply::Line(step));
         env.db.mark = env.db.mark.max(now);
         Progress::Committed(Box::new(committed))
-    }
-
-    /// Writes the task's status after an applied line and returns it.
-    fn write_status(&self, env: &mut Env<'_>, id: TaskId, outcome: &LineOutcome) -> Option<Status> {
-        let keeps = env.has(Bug::LineKeepsStatus) || *outcome != LineOutcome::Applied;
-        let task = env.db.tasks.get_mut(&id)?;
-        if !keeps {
-            task.status = task.status.with_applied_line();
-        }
-        Some(task.status)
     }
 
     /// Returns the stock of the article afterwards, if it changed.
@@ -204,14 +187,7 @@ fn without_lines(task: &Task) -> Task {
 
 /// Decides the ownership after this work, from the lease read with the clock.
 fn renewal(apply: &Apply, mut lease: State, now: Time) -> Option<Grant> {
-    let command = lease::Command {
-        resource: lease.resource.clone(),
-        who: apply.who.clone(),
-        via: apply.via.clone(),
-        policy: apply.policy.clone(),
-        action: Action::Heartbeat { fence: apply.fence, idle: Some(Span::ZERO), worked: true },
-    };
-    let decision = lease::decide(&mut lease, &command, now, &mut Numbers::new(Vec::new()));
+    let decision = lease::decide(&mut lease, &apply.work(), now, &mut Numbers::new(Vec::new()));
     lease.grant.filter(|_| decision.answer.is_ok() && decision.changed)
 }
 

@@ -4,15 +4,16 @@
 //! the head's row lock excludes claims from the others.
 
 use super::{Contents, Env, Read, Tx};
-use crate::sim::db::Lock;
+use crate::db::{BOTTOM, Lock};
 use crate::sim::sabotage::Bug;
 use crate::sim::setup::{SINGLE, queue_id};
 use std::collections::HashMap;
-use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, ManageGroup, SettleGroup};
+use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, SettleGroup};
 use turno_core::id::{Lane, QueueId, Resource, Seq};
 use turno_core::lease::{Action, State};
 use turno_core::queue::{Act, Kind, Known, Loaded};
 use turno_core::task::TaskId;
+use turno_core::time::Time;
 
 impl Tx {
     /// Takes the mutexes before any read. Returns false if the transaction has to wait.
@@ -31,12 +32,12 @@ impl Tx {
             Group::Settle(group) => stripes(group.lanes().into_iter()),
             Group::Manage(group) => {
                 self.named = env.db.ids.get(&(group.queue, group.id.clone())).copied();
-                stripes(home(env, group, self.named).into_iter())
+                stripes(env.db.home(group, self.named).map(|lane| (group.queue, lane)).into_iter())
             }
             Group::Claim(group) => {
                 if env.has(Bug::ClaimJoinsData) {
-                    let due = env.db.ready[group.queue.0 as usize].iter();
-                    self.snapshot = due.map(|(_, seq)| (*seq, env.db.bodies[seq].clone())).collect();
+                    let due = env.db.due(group.queue, Time(i64::MAX));
+                    self.snapshot = due.map(|seq| (seq, env.db.bodies[&seq].clone())).collect();
                 }
                 Vec::new()
             }
@@ -55,7 +56,7 @@ impl Tx {
     /// Returns whether a bug skips the lane locks.
     fn goes_unlocked(&self, env: &Env<'_>) -> bool {
         let busy = |(queue, lane, _): &(QueueId, Lane, u32)| {
-            *queue == queue_id(SINGLE) && !env.db.lane_front(*queue, *lane, Seq(i64::MIN), 1).is_empty()
+            *queue == queue_id(SINGLE) && !env.db.lane_front(*queue, *lane, BOTTOM, 1).is_empty()
         };
         let Contents::Group(group) = &self.contents else {
             return false;
@@ -134,12 +135,12 @@ impl Tx {
             Group::Manage(group) => {
                 let seq = self.named;
                 let mut seqs: Vec<Seq> = seq.into_iter().collect();
-                if let Some((queue, lane)) = home(env, group, seq) {
-                    seqs.extend(env.db.lane_heads(queue, lane, Seq(i64::MIN), group.front_size() as usize));
+                if let Some(lane) = env.db.home(group, seq) {
+                    seqs.extend(env.db.lane_heads(group.queue, lane, BOTTOM, group.front_size() as usize));
                     seqs.sort();
                     seqs.dedup();
                 }
-                lock(env, held, seqs).then(|| read_manage(env, group, seq))
+                lock(env, held, seqs).then(|| Read::Manage(Box::new(env.db.read_managed(group, seq))))
             }
             Group::Claim(group) => {
                 let group = group.clone();
@@ -147,7 +148,7 @@ impl Tx {
             }
             Group::Typing(group) => {
                 let (queue, depth) = (group.queue, group.depth() as usize);
-                let front = |lane| env.db.front_items(queue, lane, Seq(i64::MIN), depth);
+                let front = |lane| env.db.front_items(queue, lane, BOTTOM, depth);
                 let fronts = group.lanes().into_iter().map(|lane| (lane, front(lane)));
                 Some(Read::Typing(fronts.collect()))
             }
@@ -161,20 +162,15 @@ impl Tx {
 
     /// Reads the due heads that no transaction has locked, and then the items behind them.
     fn read_claim(&mut self, env: &mut Env<'_>, group: &ClaimGroup) -> Read {
-        let queue = group.queue.0 as usize;
         let mut heads = Vec::new();
-        if !env.db.paused[queue] {
-            let due = env.clock.estimate();
+        if !env.db.paused.contains(&group.queue) {
             let wanted = match &group.claim {
                 Claim::Item { id, .. } => env.db.ids.get(&(group.queue, id.clone())).copied(),
                 Claim::Next(_) => None,
             };
             let any = matches!(group.claim, Claim::Next(_));
-            let found: Vec<Seq> = env.db.ready[queue]
-                .range(..=(due, Seq(i64::MAX)))
-                .map(|(_, seq)| *seq)
-                .filter(|seq| any || Some(*seq) == wanted)
-                .collect();
+            let due = env.db.due(group.queue, env.clock.estimate());
+            let found: Vec<Seq> = due.filter(|seq| any || Some(*seq) == wanted).collect();
             for seq in found {
                 if heads.len() == group.heads() {
                     break;
@@ -184,18 +180,7 @@ impl Tx {
                 }
             }
         }
-        let mut fronts = HashMap::new();
-        let mut typing = HashMap::new();
-        for head in &heads {
-            let Some(lane) = head.lane else { continue };
-            if group.groups_items() {
-                let size = group.policy.batch() as usize;
-                fronts.insert(lane, env.db.lane_front(group.queue, lane, head.seq, size));
-            }
-            if let Some(at) = env.db.typing.get(&(group.queue, lane)) {
-                typing.insert(lane, *at);
-            }
-        }
+        let (mut fronts, typing) = env.db.behind_heads(group, &heads);
         if env.has(Bug::GroupNotFrozen) {
             for front in fronts.values_mut() {
                 let group = front[0].group;
@@ -222,26 +207,19 @@ fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
     stripes
 }
 
-/// Returns the lane of an item that a call names by its id.
-fn home(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Option<(QueueId, Lane)> {
-    if group.policy.kind == Kind::Inbox {
-        return None;
-    }
-    Some((group.queue, Lane::from_key(env.db.bodies[&seq?].key.as_ref()?)))
-}
-
 fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
     let mut existing = HashMap::new();
     for id in group.given_ids() {
-        let Some(seq) = env.db.ids.get(&id) else {
-            let absorbed = env.db.absorbed.get(&id).filter(|_| !env.has(Bug::AbsorbedForgotten));
-            existing.extend(absorbed.map(|of| (id, Known::Absorbed { digest: of.digest, at: of.at })));
-            continue;
+        let Some(known) = env.db.known(&id) else { continue };
+        let forgotten = match &known {
+            Known::Absorbed { .. } => env.has(Bug::AbsorbedForgotten),
+            Known::Item { seq, .. } => {
+                (env.has(Bug::DedupeForgotten) && seq.0 <= env.started)
+                    || (env.has(Bug::AckedReinserted) && env.db.done.contains_key(seq))
+            }
         };
-        let forgotten = (env.has(Bug::DedupeForgotten) && seq.0 <= env.started)
-            || (env.has(Bug::AckedReinserted) && env.db.done.contains_key(seq));
         if !forgotten {
-            existing.insert(id, env.db.known_item(*seq));
+            existing.insert(id, known);
         }
     }
     let mut fronts = HashMap::new();
@@ -272,7 +250,7 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
             reference.fence = item.fence;
         }
         let floor = |lane| env.memory.floor((reference.queue, lane), env.db.rebirth);
-        let from = reference.lane.map_or(Seq(i64::MIN), floor);
+        let from = reference.lane.map_or(BOTTOM, floor);
         let mut loaded = env.db.load(&reference, group.names_items(index), from);
         if env.has(Bug::AckSwallowsChange) && matches!(settle.act, Act::Ack { .. }) {
             for member in &mut loaded.members {
@@ -289,17 +267,4 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
         all.push(loaded);
     }
     all
-}
-
-fn read_manage(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Read {
-    let lane = home(env, group, seq);
-    let front = lane.map_or_else(Vec::new, |(queue, lane)| {
-        env.db.lane_front(queue, lane, Seq(i64::MIN), group.front_size() as usize)
-    });
-    Read::Manage {
-        item: seq.and_then(|seq| env.db.hot.get(&seq).cloned()),
-        done: seq.and_then(|seq| env.db.done.get(&seq).cloned()),
-        front,
-        home: seq.map(|seq| (lane.map(|(_, lane)| lane), env.db.bodies[&seq].enqueued_at)),
-    }
 }

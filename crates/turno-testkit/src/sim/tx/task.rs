@@ -2,7 +2,7 @@
 
 use super::read::pinned;
 use super::{Contents, Env, Read, Tx};
-use crate::sim::db::Lock;
+use crate::db::Lock;
 use crate::sim::message::Ask;
 use crate::sim::sabotage::Bug;
 use std::sync::Arc;

@@ -6,8 +6,8 @@
 
 use super::World;
 use super::events::Event;
+use crate::db::Db;
 use crate::sim::check::Checker;
-use crate::sim::db::Db;
 use crate::sim::sabotage::Bug;
 use turno_core::id::Position;
 

@@ -3,7 +3,7 @@
 use super::World;
 use super::events::Event;
 use super::instances::Server;
-use crate::sim::db::Lock;
+use crate::db::Lock;
 use crate::sim::sabotage::Bug;
 use turno_core::time::Span;
 
@@ -90,7 +90,7 @@ impl World<'_> {
     /// Ends all faults.
     pub(super) fn stop_faults(&mut self) {
         self.draining = true;
-        self.db.paused = Default::default();
+        self.db.paused.clear();
         self.history.note(self.time, || "faults stop; what is left is finished".to_owned());
         for server in 0..self.servers.len() {
             self.start(server);

@@ -1,18 +1,18 @@
 //! An instance: it receives calls, decides some of them together, and runs a few transactions at the same time.
 
-use super::World;
 use super::events::Event;
 use super::stream::Run;
+use super::{World, repeat};
+use crate::db::BOTTOM;
 use crate::sim::check::{Commit, Fault};
 use crate::sim::memory::Memory;
 use crate::sim::message::{Ask, Call, NO_CLIENT, Reply};
 use crate::sim::sabotage::Bug;
-use crate::sim::setup::item_id;
+use crate::sim::setup::{item_id, queue_id};
 use crate::sim::tx::{Committed, Env, Progress, Tx};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use turno::clock::{Clock, Manual};
-use turno_core::id::Seq;
 use turno_core::queue::{Act, Settle, SettleOutcome};
 
 /// How often a call on a pinned lease is repeated.
@@ -60,7 +60,10 @@ impl World<'_> {
         }
         match &mut call.ask {
             Ask::Pause { queue, paused } => {
-                self.db.paused[*queue] = *paused && !self.draining;
+                match *paused && !self.draining {
+                    true => self.db.paused.insert(queue_id(*queue)),
+                    false => self.db.paused.remove(&queue_id(*queue)),
+                };
                 self.answer(server, &call, Reply::Done);
                 return Ok(());
             }
@@ -200,8 +203,8 @@ impl World<'_> {
         if matches!(settle.act, Act::Beat | Act::Expire) {
             return Ok(reply);
         }
-        let mut known = self.db.settled(&settle.reference).filter(|_| self.bug != Some(Bug::RepeatForgotten));
-        if self.bug == Some(Bug::ReturnForgotten) && !self.db.was_last(&settle.reference) {
+        let mut known = repeat::settled(&self.db, &settle.reference).filter(|_| self.bug != Some(Bug::RepeatForgotten));
+        if self.bug == Some(Bug::ReturnForgotten) && !repeat::was_last(&self.db, &settle.reference) {
             known = known.filter(|known| !matches!(known, SettleOutcome::Returned | SettleOutcome::Superseded));
         }
         self.checker.repeated(settle, known.as_ref())?;
@@ -216,7 +219,7 @@ impl World<'_> {
             return;
         }
         let now = self.servers[server].clock.estimate();
-        for resource in self.db.due_leases(now) {
+        for resource in self.db.due_leases(now, usize::MAX).0 {
             let ask = Ask::Lease(self.setup.look(resource));
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call: Box::new(Call::new(0, NO_CLIENT, ask)) });
@@ -229,9 +232,9 @@ impl World<'_> {
             return;
         }
         let now = self.servers[server].clock.estimate();
-        for reference in self.db.expired(now, 8) {
+        for reference in self.db.expired(now, 8).0 {
             if self.bug == Some(Bug::SweepUnconditional) {
-                let seen = self.db.load(&reference, false, Seq(i64::MIN));
+                let seen = self.db.load(&reference, false, BOTTOM);
                 self.swept.entry(reference.fence).or_insert(seen);
             }
             let policy = self.setup.queues[reference.queue.0 as usize].clone();

@@ -4,8 +4,8 @@
 
 use super::World;
 use super::events::Event;
+use crate::db::{Lock, Placed};
 use crate::sim::check::Fault;
-use crate::sim::db::{Lock, Placed};
 use crate::sim::sabotage::Bug;
 use std::collections::VecDeque;
 use std::sync::Arc;

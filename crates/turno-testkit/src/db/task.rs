@@ -4,7 +4,8 @@ use super::Db;
 use std::collections::BTreeSet;
 use turno::store::TaskWrite;
 use turno_core::id::Serial;
-use turno_core::task::{Line, Lines, Posting, Stock, Task, TaskId};
+use turno_core::task::{Line, LineDone, Lines, Posting, Stock, Task, TaskId};
+use turno_core::time::Time;
 
 /// The stock of one article.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +40,15 @@ impl Db {
         }
     }
 
-    pub(crate) fn write_line(&mut self, task: TaskId, line: &Line) {
+    /// Writes a line after its effect, and the task's new status.
+    pub(crate) fn write_line_done(&mut self, id: TaskId, done: &LineDone, now: Time) {
+        self.write_line(id, &done.line);
+        if let (Some(task), Some(status)) = (self.tasks.get_mut(&id), done.status) {
+            (task.status, task.updated_at) = (status, task.updated_at.max(now));
+        }
+    }
+
+    fn write_line(&mut self, task: TaskId, line: &Line) {
         let lines = self.tasks.get_mut(&task).map(|task| &mut task.lines);
         if let Some(row) = lines.into_iter().flatten().find(|row| row.number == line.number) {
             *row = line.clone();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use turno::store::EventSpan;
 use turno_core::event::Event;
 use turno_core::id::Position;
+use turno_core::time::Time;
 
 /// How far positions and event numbers jump in a new life.
 const LIFE_POSITIONS: i64 = 1_000;
@@ -53,6 +54,13 @@ impl Stream {
         EventSpan { oldest: Position(self.purged + 1), newest: Position(self.newest()) }
     }
 
+    /// Appends an event that gets its position at its commit, as on SQLite.
+    pub(crate) fn push(&mut self, event: Event) {
+        let position = Position(self.newest() + 1);
+        let number = self.numbers(1);
+        self.append(Placed { position, number, event: Arc::new(event) });
+    }
+
     pub(crate) fn append(&mut self, placed: Placed) {
         self.highest = self.highest.max(placed.number);
         self.log.push_back(placed);
@@ -69,6 +77,11 @@ impl Stream {
         self.purged = self.newest().max(lost.newest()) + LIFE_POSITIONS;
         self.log.clear();
         self.numbers = self.numbers.max(lost.numbers) + LIFE_POSITIONS;
+    }
+
+    /// Returns how many of the first `limit` events are older than `before`.
+    pub(crate) fn count_old(&self, before: Time, limit: usize) -> usize {
+        self.log.iter().take(limit).take_while(|placed| placed.event.at < before).count()
     }
 
     /// Removes the oldest events and records how far.

@@ -1,12 +1,11 @@
 //! The reads and writes of queue rows that the stores have in SQL.
 
-use super::Db;
-use crate::sim::sabotage::Bug;
-use turno::store::Counts;
-use turno_core::id::{ItemId, Lane, QueueId, Seq};
+use super::{BOTTOM, Db};
+use std::collections::HashMap;
+use turno::store::{ClaimGroup, ManageGroup};
+use turno_core::id::{ItemId, Lane, Numbers, QueueId, Seq};
 use turno_core::queue::{
-    Changes, DeliveryRef, Ended, FrontItem, Item, ItemState, Known, Last, Loaded, Member, SettleOutcome,
-    UncountedDelivery,
+    Changes, DeliveryRef, Ended, FrontItem, Item, Kind, Known, Loaded, ManageRead, Member, UncountedDelivery,
 };
 use turno_core::time::Time;
 
@@ -29,24 +28,75 @@ impl Db {
     }
 
     pub(crate) fn front_items(&self, queue: QueueId, lane: Lane, from: Seq, size: usize) -> Vec<FrontItem> {
-        let named = |item: Item| {
-            let body = &self.bodies[&item.seq];
-            FrontItem { item, id: body.id.clone(), key: body.key.clone() }
-        };
-        self.lane_front(queue, lane, from, size).into_iter().map(named).collect()
+        self.lane_front(queue, lane, from, size).into_iter().map(|item| self.front_item(item)).collect()
     }
 
-    /// Returns what is stored about the id of an item.
-    pub(crate) fn known_item(&self, seq: Seq) -> Known {
+    pub(crate) fn front_item(&self, item: Item) -> FrontItem {
+        let body = &self.bodies[&item.seq];
+        FrontItem { item, id: body.id.clone(), key: body.key.clone() }
+    }
+
+    /// Returns the due heads of a queue in the order of claims.
+    pub(crate) fn due(&self, queue: QueueId, now: Time) -> impl Iterator<Item = Seq> {
+        let ready = self.ready.get(&queue).into_iter();
+        ready.flat_map(move |ready| ready.range(..=(now, Seq(i64::MAX)))).map(|(_, seq)| *seq)
+    }
+
+    /// Returns the items behind the heads of a claim and the typing signals, by lane.
+    pub(crate) fn behind_heads(
+        &self,
+        group: &ClaimGroup,
+        heads: &[Item],
+    ) -> (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>) {
+        let (mut fronts, mut typing) = (HashMap::new(), HashMap::new());
+        for head in heads.iter().filter(|_| group.groups_items()) {
+            let Some(lane) = head.lane else { continue };
+            fronts.insert(lane, self.lane_front(group.queue, lane, head.seq, group.policy.batch() as usize));
+            typing.extend(self.typing.get(&(group.queue, lane)).map(|at| (lane, *at)));
+        }
+        (fronts, typing)
+    }
+
+    /// Returns what is stored about an item id.
+    pub(crate) fn known(&self, id: &(QueueId, ItemId)) -> Option<Known> {
+        let Some(&seq) = self.ids.get(id) else {
+            return self.absorbed.get(id).map(|of| Known::Absorbed { digest: of.digest, at: of.at });
+        };
         let body = &self.bodies[&seq];
         let payload = self.accepted.get(&seq).unwrap_or(&body.payload).clone();
         let over = self.done.get(&seq).filter(|done| done.ended != Ended::Exhausted);
-        Known::Item { seq, key: body.key.clone(), payload, over_at: over.map(|done| done.at) }
+        Some(Known::Item { seq, key: body.key.clone(), payload, over_at: over.map(|done| done.at) })
+    }
+
+    /// Returns the lane of an item that a call names by its id.
+    pub(crate) fn home(&self, group: &ManageGroup, seq: Option<Seq>) -> Option<Lane> {
+        if group.policy.kind == Kind::Inbox {
+            return None;
+        }
+        Some(Lane::from_key(self.bodies[&seq?].key.as_ref()?))
+    }
+
+    /// Reads an item for a manager's command, without the time and the numbers.
+    pub(crate) fn read_managed(&self, group: &ManageGroup, seq: Option<Seq>) -> ManageRead {
+        let lane = self.home(group, seq);
+        let front = |lane| self.lane_front(group.queue, lane, BOTTOM, group.front_size() as usize);
+        let body = seq.map(|seq| &self.bodies[&seq]);
+        ManageRead {
+            now: Time::default(),
+            item: seq.and_then(|seq| self.hot.get(&seq).cloned()),
+            done: seq.and_then(|seq| self.done.get(&seq).cloned()),
+            front: lane.map_or_else(Vec::new, front),
+            spared: Vec::new(),
+            home: body.map(|body| (lane, body.enqueued_at)),
+            body: body.filter(|_| group.wish.edits()).cloned(),
+            numbers: Numbers::new(Vec::new()),
+        }
     }
 
     /// Loads a delivery and the first item of its lane, from a sequence number on, that is not part of it.
     pub(crate) fn load(&self, reference: &DeliveryRef, named: bool, from: Seq) -> Loaded {
-        let is_member = |item: &Item| item.fence == reference.fence && item.expires_at.is_some();
+        let is_member =
+            |item: &Item| item.fence == reference.fence && item.expires_at.is_some() && item.lane == reference.lane;
         let Some(first) = self.hot.get(&reference.seq).filter(|item| is_member(item)) else {
             return Loaded::default();
         };
@@ -67,8 +117,8 @@ impl Db {
         Loaded { next: next.and_then(|seq| self.hot.get(seq).cloned()), members }
     }
 
-    /// Returns expired deliveries, named as a sweeper names them.
-    pub(crate) fn expired(&self, now: Time, limit: usize) -> Vec<DeliveryRef> {
+    /// Returns expired deliveries, named as a sweeper names them, and the next expiry after `now`.
+    pub(crate) fn expired(&self, now: Time, limit: usize) -> (Vec<DeliveryRef>, Option<Time>) {
         let mut found: Vec<DeliveryRef> = Vec::new();
         for (_, seq) in self.expiring.range(..=(now, Seq(i64::MAX))) {
             let item = &self.hot[seq];
@@ -89,58 +139,8 @@ impl Db {
                 }),
             }
         }
-        found
-    }
-
-    /// Returns how a delivery ended, as far as its rows still show it.
-    ///
-    /// It reads every item and returns `None` once the failed one has moved on. Reading only the first item would
-    /// take a failure in the middle of a group for an ack.
-    pub(crate) fn settled(&self, reference: &DeliveryRef) -> Option<SettleOutcome> {
-        let members = self.reference.get(&reference.fence).filter(|seqs| seqs.first() == Some(&reference.seq))?;
-        let mut failed = None;
-        for seq in members {
-            let errors = self.errors.get(seq);
-            let Some(error) = errors.and_then(|all| all.iter().find(|error| error.fence == reference.fence)) else {
-                continue;
-            };
-            if error.is_expiry() {
-                return None;
-            }
-            let outcome = match (self.hot.get(seq), self.done.get(seq)) {
-                (Some(item), _) if item.fence != reference.fence || item.expires_at.is_some() => {
-                    return None;
-                }
-                (Some(item), _) if item.parked => SettleOutcome::Exhausted,
-                (Some(item), _) if item.last == Last::Failed => SettleOutcome::Retrying { retry_at: item.not_before },
-                (None, Some(done)) if done.fence == reference.fence && done.ended == Ended::Exhausted => {
-                    SettleOutcome::Exhausted
-                }
-                _ => return None,
-            };
-            if failed.is_none() || failed == Some(SettleOutcome::Exhausted) {
-                failed = Some(outcome);
-            }
-        }
-        if failed.is_some() {
-            return failed;
-        }
-        let back = |seq: &Seq, how| {
-            let all = self.came_back.get(seq).into_iter().flatten();
-            all.filter(|back| back.fence == reference.fence).any(|back| back.how == how)
-        };
-        if members.iter().any(|seq| back(seq, Last::Superseded)) {
-            return Some(SettleOutcome::Superseded);
-        }
-        match self.done.get(&reference.seq) {
-            Some(done) if done.fence == reference.fence && done.ended == Ended::Processed => Some(SettleOutcome::Acked),
-            _ => back(&reference.seq, Last::Returned).then_some(SettleOutcome::Returned),
-        }
-    }
-
-    /// Returns whether the first item of the delivery was not handed out again since.
-    pub(crate) fn was_last(&self, reference: &DeliveryRef) -> bool {
-        self.hot.get(&reference.seq).is_some_and(|item| item.fence == reference.fence)
+        let next = self.expiring.range((now, Seq(i64::MAX))..).next();
+        (found, next.map(|(at, _)| *at))
     }
 
     /// Returns whether a commit would store an id twice in a queue.
@@ -184,19 +184,35 @@ impl Db {
             kept.push(back.clone());
             kept.drain(..kept.len().saturating_sub(UncountedDelivery::KEPT));
         }
+        for (seq, fence, request) in &changes.requests {
+            self.requests.insert(*seq, (*fence, request.clone()));
+        }
         for (queue, lane, at) in &changes.typing {
             self.typing.insert((*queue, *lane), *at);
         }
         for lane in &changes.typed {
             self.typing.remove(lane);
         }
+        self.follow(&changes.audit);
+    }
+
+    /// Removes finished items.
+    pub(crate) fn forget(&mut self, seqs: &[Seq]) {
+        for seq in seqs {
+            if let Some(body) = self.bodies.remove(seq) {
+                self.ids.remove(&(body.queue, body.id));
+            }
+            self.done.remove(seq);
+            self.accepted.remove(seq);
+            self.errors.remove(seq);
+            self.came_back.remove(seq);
+        }
     }
 
     fn put(&mut self, item: &Item) {
         self.unindex(item.seq);
-        let queue = item.queue.0 as usize;
         if let Some(at) = item.ready_at {
-            self.ready[queue].insert((at, item.seq));
+            self.ready.entry(item.queue).or_default().insert((at, item.seq));
         }
         if let Some(at) = item.expires_at {
             self.expiring.insert((at, item.seq));
@@ -223,36 +239,12 @@ impl Db {
 
     fn unindex(&mut self, seq: Seq) {
         if let Some(known) = self.hot.get(&seq) {
-            if let Some(at) = known.ready_at {
-                self.ready[known.queue.0 as usize].remove(&(at, seq));
+            if let (Some(at), Some(ready)) = (known.ready_at, self.ready.get_mut(&known.queue)) {
+                ready.remove(&(at, seq));
             }
             if let Some(at) = known.expires_at {
                 self.expiring.remove(&(at, seq));
             }
         }
-    }
-
-    /// Counts the rows, as the stores do.
-    pub(crate) fn counts(&self, queue: QueueId, bug: Option<Bug>) -> Counts {
-        let mut counts = Counts::default();
-        for item in self.hot.values().filter(|item| item.queue == queue) {
-            // Evaluated before any expiry: a delivery that was not taken back counts as in process.
-            let count = match item.state(Time(i64::MIN)) {
-                ItemState::Exhausted => &mut counts.exhausted,
-                ItemState::InProcess => &mut counts.in_process,
-                ItemState::Error if bug != Some(Bug::CountsWrong) => &mut counts.error,
-                _ => &mut counts.pending,
-            };
-            *count += 1;
-        }
-        for done in self.done.values().filter(|done| done.queue == queue) {
-            let count = match done.ended {
-                Ended::Processed => &mut counts.processed,
-                Ended::Exhausted => &mut counts.exhausted,
-                Ended::Cancelled => &mut counts.cancelled,
-            };
-            *count += 1;
-        }
-        counts
     }
 }
