@@ -16,6 +16,7 @@
 //! No promise of Turno depends on this module: it only limits how many calls a destination receives while it is down.
 //! So a caller may use a slightly old state and its own estimate of the time.
 
+use crate::event::EventName;
 use crate::id::Lane;
 use crate::queue::AttemptError;
 use crate::text::clip_text;
@@ -23,9 +24,6 @@ use crate::time::{Span, Time};
 
 /// How many failures in a row, over at least two keys or without any connection, mean that a destination is down.
 pub const FAILURES: u32 = 3;
-
-/// The event with the number of items that were revived after an outage.
-pub const REVIVED: &str = "destination.revived";
 
 /// The stored health of one queue's destination. All processes share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,16 +211,18 @@ impl Destination {
     }
 
     /// Returns the name and the detail of the event for the change from `before` to this state, if it needs one.
-    pub fn news(&self, before: Option<&Destination>) -> Option<(&'static str, Option<String>)> {
+    pub fn news(&self, before: Option<&Destination>) -> Option<(EventName, Option<String>)> {
         let before = before.cloned().unwrap_or_else(Destination::healthy);
         match (before.is_down(), self.is_down()) {
-            (false, true) => Some(("destination.down", Some(self.error.clone()))),
-            (true, false) => Some(("destination.recovered", None)),
+            (false, true) => Some((EventName::DestinationDown, Some(self.error.clone()))),
+            (true, false) => Some((EventName::DestinationRecovered, None)),
             // Only `probing` postpones the probe without counting a failure. A replaced endpoint moves it earlier.
             (true, true) if self.failures == before.failures && self.probe_at > before.probe_at => {
-                Some(("destination.probed", None))
+                Some((EventName::DestinationProbed, None))
             }
-            (false, false) if before.revive_since.is_some() && self.revive_since.is_none() => Some((REVIVED, None)),
+            (false, false) if before.revive_since.is_some() && self.revive_since.is_none() => {
+                Some((EventName::DestinationRevived, None))
+            }
             _ => None,
         }
     }
@@ -349,15 +349,15 @@ mod tests {
         let event = |after: &Destination, before: &Destination| after.news(Some(before)).map(|(name, _)| name);
         let (twice, down) = (after(&[1, 2]), after(&[1, 2, 1]));
         assert_eq!(after(&[1]).news(None), None, "a single failure needs no event");
-        assert_eq!(down.news(Some(&twice)), Some(("destination.down", Some("HTTP 503 for 1".to_owned()))));
+        assert_eq!(down.news(Some(&twice)), Some((EventName::DestinationDown, Some("HTTP 503 for 1".to_owned()))));
         let probed = down.probing(at(40), PROBE).expect("due");
-        assert_eq!(event(&probed, &down), Some("destination.probed"));
+        assert_eq!(event(&probed, &down), Some(EventName::DestinationProbed));
         let still = Destination::failed(Some(probed.clone()), &failure(1, 41), at(41), PROBE);
         assert_eq!(event(&still, &probed), None, "the destination was down before");
         assert_eq!(event(&still.replaced(at(42)).expect("earlier"), &still), None);
         let back = still.succeeded(at(900)).expect("a change");
-        assert_eq!(event(&back, &still), Some("destination.recovered"));
-        assert_eq!(event(&back.revived(at(1)).expect("done"), &back), Some("destination.revived"));
+        assert_eq!(event(&back, &still), Some(EventName::DestinationRecovered));
+        assert_eq!(event(&back.revived(at(1)).expect("done"), &back), Some(EventName::DestinationRevived));
         assert_eq!(event(&twice.succeeded(at(900)).expect("a change"), &twice), None, "the destination was never down");
     }
 

@@ -3,10 +3,13 @@
 //! A decision returns its events as values. The store writes them in the same transaction as the new state, and the
 //! engine announces them to listeners after the commit. So a listener never hears of a change that was rolled back.
 
+mod name;
+
+pub use name::EventName;
+
 use crate::id::{Fence, UserId};
 use crate::queue::Kind;
 use crate::time::Time;
-use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -96,8 +99,8 @@ impl FromIterator<Topic> for Topics {
 pub struct Event {
     /// The stream that the event belongs to.
     pub topic: Topic,
-    /// The event's name, noun first and in the past tense: `lease.claimed`. Owned only in an event read from a store.
-    pub name: Cow<'static, str>,
+    /// The event's name.
+    pub name: EventName,
     /// The resource or the item that the event is about.
     pub resource: Arc<str>,
     /// The key of the item. Stores do not write it: they look it up when they read the event.

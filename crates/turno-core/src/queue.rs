@@ -63,7 +63,7 @@ pub use why::{Why, WhyRead, WhyReason, why_alone, why_done, why_item, why_key};
 pub use worker_name::WorkerName;
 
 use crate::audit::Entry;
-use crate::event::{Event, Topic};
+use crate::event::{Event, EventName, Topic};
 use crate::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use crate::time::Time;
 use std::sync::Arc;
@@ -315,10 +315,10 @@ impl Changes {
 
     /// Adds an event about an item. Its resource is `queue number/seq`; the store replaces it by the item's name when
     /// it reads the event.
-    fn push_event(&mut self, policy: &Policy, item: &Item, name: &'static str, detail: Option<String>, now: Time) {
+    fn push_event(&mut self, policy: &Policy, item: &Item, name: EventName, detail: Option<String>, now: Time) {
         self.events.push(Event {
             topic: Topic::for_kind(policy.kind),
-            name: name.into(),
+            name,
             resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
             key: None,
             at: now,

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Link, Person, Token};
-use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
+use turno::core::audit::{Actor, AuditAction, Draft, Entry, Hash, Head};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
@@ -202,7 +202,7 @@ impl Store for Model {
                 (row, true)
             }
         };
-        let entry = Draft::new(by, "queue_put", row.name.as_str());
+        let entry = Draft::new(by, AuditAction::QueuePut, row.name.as_str());
         rows.note(now, entry.with([("policy", value), ("push", shown), ("created", created.into())]));
         ready(Ok(Some(row)))
     }
@@ -234,7 +234,7 @@ impl Store for Model {
             return ready(Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0))));
         };
         row.paused = paused;
-        let action = if paused { "queue_pause" } else { "queue_resume" };
+        let action = if paused { AuditAction::QueuePause } else { AuditAction::QueueResume };
         let entry = Draft::new(by, action, row.name.as_str());
         rows.note(now, entry);
         ready(Ok(()))

@@ -97,7 +97,7 @@ impl Turno {
     /// turno.lease("caja:7").claim("ana").await?;
     ///
     /// let Live::Event { position, event } = listener.next().await? else { panic!("no event is missing") };
-    /// assert_eq!((&*event.name, &*event.resource), ("lease.claimed", "caja:7"));
+    /// assert_eq!((event.name.as_str(), &*event.resource), ("lease.claimed", "caja:7"));
     /// // After a restart: turno.subscribe(Topic::Leases.into(), Some(position))
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # let _ = position;

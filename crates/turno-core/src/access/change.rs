@@ -4,7 +4,7 @@
 //! cannot be demoted, disabled or removed.
 
 use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Token};
-use crate::audit::{Actor, Draft, Hash};
+use crate::audit::{Actor, AuditAction, Draft, Hash};
 use crate::id::UserId;
 use crate::limits::{SESSION_TTL_MAX, TOKENS_MAX};
 use crate::text::clip_text;
@@ -190,7 +190,7 @@ impl ChangeContext<'_> {
         beyond.map_or(Ok(()), |permission| Err(ChangeRefused::MoreThanHeld(permission)))
     }
 
-    pub(super) fn entry(&self, action: &'static str, resource: String) -> Draft {
+    pub(super) fn entry(&self, action: AuditAction, resource: String) -> Draft {
         Draft::new(self.by.map_or_else(Actor::system, Principal::actor), action, resource)
     }
 
@@ -215,7 +215,7 @@ impl ChangeContext<'_> {
             password: password.map(str::to_owned),
             created_at: self.now,
         };
-        let audit = self.entry("user_add", id.to_string()).with([("role", Value::from(role.as_str()))]);
+        let audit = self.entry(AuditAction::UserAdd, id.to_string()).with([("role", Value::from(role.as_str()))]);
         Ok(Changed { person: Some(person), ..only_audit(audit) })
     }
 
@@ -254,7 +254,7 @@ impl ChangeContext<'_> {
         let revoked: Vec<String> = view.consoles.into_iter().filter(ends).collect();
         let unlinked = (out || password.is_some()).then(|| id.clone());
         let raises_epoch = before.role != after.role || before.disabled != after.disabled || !revoked.is_empty();
-        let audit = self.entry("user_change", id.to_string()).with([
+        let audit = self.entry(AuditAction::UserChange, id.to_string()).with([
             ("role", Value::from(after.role.as_str())),
             ("role_before", Value::from(before.role.as_str())),
             ("disabled", Value::from(after.disabled)),
@@ -270,7 +270,8 @@ impl ChangeContext<'_> {
         if person.role == Role::Admin && !person.disabled && view.admins <= 1 {
             return Err(ChangeRefused::LastAdmin(id.clone()));
         }
-        let audit = self.entry("user_remove", id.to_string()).with([("role", Value::from(person.role.as_str()))]);
+        let audit =
+            self.entry(AuditAction::UserRemove, id.to_string()).with([("role", Value::from(person.role.as_str()))]);
         Ok(Changed { removed: Some(id.clone()), unlinked: Some(id.clone()), raises_epoch: true, ..only_audit(audit) })
     }
 
@@ -305,7 +306,7 @@ impl ChangeContext<'_> {
         }
         let (created_at, created_by) = (self.now, self.creator());
         let token = Token { parent: None, console: false, created_at, created_by, ..token.clone() };
-        let audit = self.token_entry("token_create", &token);
+        let audit = self.token_entry(AuditAction::TokenCreate, &token);
         Ok(Changed { token: Some(token), ..only_audit(audit) })
     }
 
@@ -344,7 +345,7 @@ impl ChangeContext<'_> {
             console: false,
             ..token.clone()
         };
-        let audit = self.token_entry("session_mint", &token);
+        let audit = self.token_entry(AuditAction::SessionMint, &token);
         Ok(Changed { token: Some(token), ..only_audit(audit) })
     }
 
@@ -355,7 +356,7 @@ impl ChangeContext<'_> {
         if !self.is_self(&token.user) && !itself {
             self.require_managing()?;
         }
-        let audit = self.token_entry("token_revoke", &token);
+        let audit = self.token_entry(AuditAction::TokenRevoke, &token);
         // A console session that revokes itself is a sign-out.
         let audit = if itself && token.console { audit.and("signed_out", Value::from(true)) } else { audit };
         Ok(Changed { revoked: vec![id.to_owned()], raises_epoch: true, ..only_audit(audit) })
@@ -365,7 +366,7 @@ impl ChangeContext<'_> {
         self.by.map_or_else(|| Actor::system().user, |by| by.via.clone().unwrap_or_else(|| by.user.clone()))
     }
 
-    pub(super) fn token_entry(&self, action: &'static str, token: &Token) -> Draft {
+    pub(super) fn token_entry(&self, action: AuditAction, token: &Token) -> Draft {
         self.entry(action, token.user.to_string()).with([
             ("token", Value::from(token.id.as_str())),
             ("machine", Value::from(token.machine)),

@@ -5,7 +5,7 @@
 
 use super::change::{Change, ChangeContext, ChangeRefused, Changed, View, only_audit};
 use super::{Denied, Person, Token};
-use crate::audit::{Actor, Draft, Hash};
+use crate::audit::{Actor, AuditAction, Draft, Hash};
 use crate::id::UserId;
 use crate::limits::{CONSOLE_TTL_MAX, CONSOLES_MAX, LINK_TTL_MAX};
 use crate::time::{Span, Time};
@@ -91,7 +91,8 @@ impl ChangeContext<'_> {
             ..token.clone()
         };
         // The person who signs in is the actor, not the program that checked the password or the link.
-        let audit = Draft { actor: Actor::user(token.user.clone()), ..self.token_entry("session_open", &token) };
+        let audit =
+            Draft { actor: Actor::user(token.user.clone()), ..self.token_entry(AuditAction::SessionOpen, &token) };
         let surplus = (view.consoles.len() + 1).saturating_sub(CONSOLES_MAX);
         let revoked: Vec<String> = view.consoles.into_iter().take(surplus).collect();
         let raises_epoch = !revoked.is_empty();
@@ -107,7 +108,8 @@ impl ChangeContext<'_> {
             LinkFor::SignIn(user) => drop(enabled(view.person, user)?),
         }
         let link = Link { expires_at: self.now + ttl, created_at: self.now, ..link.clone() };
-        let audit = self.entry("link_make", subject(&link)).with([("expires_at_ms", Value::from(link.expires_at.0))]);
+        let audit =
+            self.entry(AuditAction::LinkMake, subject(&link)).with([("expires_at_ms", Value::from(link.expires_at.0))]);
         Ok(Changed { link: Some(link), ..only_audit(audit) })
     }
 
@@ -124,7 +126,7 @@ impl ChangeContext<'_> {
             return Err(unknown());
         }
         let actor = link.to.user().map_or_else(Actor::system, |user| Actor::user(user.clone()));
-        let audit = Draft::new(actor, "link_redeem", subject(&link));
+        let audit = Draft::new(actor, AuditAction::LinkRedeem, subject(&link));
         Ok(Changed { spent: Some(link.hash), ..only_audit(audit) })
     }
 

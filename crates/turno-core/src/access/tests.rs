@@ -1,6 +1,7 @@
 //! One test per rule of access.
 
 use super::*;
+use crate::audit::AuditAction;
 use crate::time::Span;
 
 fn id(text: &str) -> UserId {
@@ -203,7 +204,7 @@ fn audit_of_a_change_names_the_actor_and_contains_no_secret() {
         password: Some("$argon2id$secreto".to_owned()),
     };
     let changed = change(Some(&admin()), &command, about(None), Time(1)).unwrap();
-    assert_eq!((changed.audit.actor.user, changed.audit.action), (id("eva"), "user_add"));
+    assert_eq!((changed.audit.actor.user, changed.audit.action), (id("eva"), AuditAction::UserAdd));
     assert!(!changed.audit.detail.contains("secreto"));
     assert!(!format!("{:?}", changed.person).contains("secreto"), "debug output omits the password");
 }

@@ -2,8 +2,8 @@
 
 use super::line;
 use super::{Action, Beat, Cause, Command, Decision, Ending, Grant, Holder, Outcome, Policy, Reason, Refused, State};
-use crate::audit::{Actor, Draft};
-use crate::event::{Event, Topic};
+use crate::audit::{Actor, AuditAction, Draft};
+use crate::event::{Event, EventName, Topic};
 use crate::id::{Fence, Numbers, UserId};
 use crate::limits::SPAN_MIN;
 use crate::text::clip_text;
@@ -73,7 +73,7 @@ impl DecisionBuilder<'_> {
                 // A person may have continued in another window, so the first window needs an event. An instance is one
                 // process, which knows about its own claims.
                 if self.who().instance.is_none() {
-                    self.announce("lease.claimed_again", None);
+                    self.announce(EventName::LeaseClaimedAgain, None);
                 }
                 return Ok(Outcome::Claimed { renewed: true });
             }
@@ -178,7 +178,7 @@ impl DecisionBuilder<'_> {
             self.state.leaving = true;
             self.changed = true;
             // Tells listeners in the waiting line that the lease will soon be free.
-            self.announce("lease.leaving", None);
+            self.announce(EventName::LeaseLeaving, None);
         }
         Ok(Outcome::Released { released: false, repeated: false })
     }
@@ -205,8 +205,8 @@ impl DecisionBuilder<'_> {
                 false
             }
         };
-        self.announce("lease.force_claimed", Some(reason));
-        self.audit("lock_force_claim", reason, before.as_ref(), !renewed);
+        self.announce(EventName::LeaseForceClaimed, Some(reason));
+        self.audit(AuditAction::LockForceClaim, reason, before.as_ref(), !renewed);
         Ok(Outcome::Claimed { renewed })
     }
 
@@ -231,8 +231,8 @@ impl DecisionBuilder<'_> {
             self.end_by_override(reason);
             self.evaluate_offer();
         }
-        self.announce("lease.force_released", Some(reason));
-        self.audit("lock_force_release", reason, before.as_ref(), changed);
+        self.announce(EventName::LeaseForceReleased, Some(reason));
+        self.audit(AuditAction::LockForceRelease, reason, before.as_ref(), changed);
         Ok(Outcome::ForceReleased { changed })
     }
 
@@ -264,7 +264,7 @@ impl DecisionBuilder<'_> {
         let message = message.map(clip_text);
         line::ask(&mut self.state.requests, self.command.who.clone(), message.clone(), self.now);
         self.changed = true;
-        self.announce("lease.requested", message.as_deref());
+        self.announce(EventName::LeaseRequested, message.as_deref());
         Ok(Outcome::ReleaseRequested { delivered: true })
     }
 
@@ -277,7 +277,7 @@ impl DecisionBuilder<'_> {
         let declined_any = line::decline(&mut self.state.requests, message.as_deref(), self.now);
         if declined_any {
             self.changed = true;
-            self.announce("lease.declined", message.as_deref());
+            self.announce(EventName::LeaseDeclined, message.as_deref());
         }
         Ok(Outcome::ReleaseRequested { delivered: declined_any })
     }
@@ -328,7 +328,7 @@ impl DecisionBuilder<'_> {
         if before.0 != self.state.offer {
             if let Some(offer) = &self.state.offer {
                 let to = offer.to.user.clone();
-                self.event("lease.offered", None, Some(to), None);
+                self.event(EventName::LeaseOffered, None, Some(to), None);
             }
             self.changed = true;
         }
@@ -355,7 +355,7 @@ impl DecisionBuilder<'_> {
             idle: false,
         });
         self.changed = true;
-        self.announce("lease.claimed", None);
+        self.announce(EventName::LeaseClaimed, None);
     }
 
     /// Renews the live ownership by a claim of its holder. Keeps the fence, `locked_at` and the start of the rolling
@@ -405,9 +405,9 @@ impl DecisionBuilder<'_> {
             return;
         };
         let (name, detail) = match reason {
-            Reason::Released => ("lease.released", None),
-            Reason::Expired => ("lease.lost", Some(reason.as_str())),
-            Reason::Forced => ("lease.lost", note.as_deref()),
+            Reason::Released => (EventName::LeaseReleased, None),
+            Reason::Expired => (EventName::LeaseLost, Some(reason.as_str())),
+            Reason::Forced => (EventName::LeaseLost, note.as_deref()),
         };
         self.event(name, Some(grant.fence), Some(grant.holder.user.clone()), detail);
         let ending = Ending { grant, at, reason, cause, by, note };
@@ -421,7 +421,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Audits an override, even if it changed nothing, because the attempt matters, too.
-    fn audit(&mut self, action: &'static str, reason: &str, before: Option<&Grant>, changed: bool) {
+    fn audit(&mut self, action: AuditAction, reason: &str, before: Option<&Grant>, changed: bool) {
         let actor = Actor { user: self.command.who.user.clone(), via: self.command.via.clone() };
         let fence = self.state.grant.as_ref().map(|grant| grant.fence.0);
         self.audit.push(Draft::new(actor, action, self.state.resource.as_str()).with([
@@ -433,16 +433,16 @@ impl DecisionBuilder<'_> {
         ]));
     }
 
-    fn announce(&mut self, name: &'static str, detail: Option<&str>) {
+    fn announce(&mut self, name: EventName, detail: Option<&str>) {
         let fence = self.state.grant.as_ref().map(|grant| grant.fence);
         self.event(name, fence, Some(self.command.who.user.clone()), detail);
     }
 
-    fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
+    fn event(&mut self, name: EventName, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(clip_text);
         let topic = Topic::Leases;
-        self.events.push(Event { topic, name: name.into(), resource, key: None, at: self.now, fence, by, detail });
+        self.events.push(Event { topic, name, resource, key: None, at: self.now, fence, by, detail });
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of `Leave` (a page closes and may be reloading) and of `Decline` (the holder answers requests to release).
 
 use super::*;
+use crate::event::EventName;
 use crate::id::Numbers;
 
 const GRACE: Span = Span::from_secs(5);
@@ -52,7 +53,7 @@ fn leave_keeps_the_lease_for_the_grace_period_and_then_releases_it() {
     let mut bench = Bench::held_by_ana();
     let left = bench.leave(1);
     assert_eq!(left.answer, KEPT);
-    assert_eq!(left.events[0].name, "lease.leaving", "waiting holders learn that the lease ends soon");
+    assert_eq!(left.events[0].name, EventName::LeaseLeaving, "waiting holders learn that the lease ends soon");
     bench.pass(Span(GRACE.0 - 1));
     assert!(matches!(bench.claim("luis"), Err(Refused::HeldBy { .. })));
     bench.pass(Span(1));
@@ -131,8 +132,8 @@ fn holder_declines_every_open_request_once() {
     bench.pass(Span::from_secs(1));
     let decision = bench.ask("ana", decline(fence));
     assert_eq!(
-        (decision.answer, &*decision.events[0].name),
-        (Ok(Outcome::ReleaseRequested { delivered: true }), "lease.declined")
+        (decision.answer, decision.events[0].name.clone()),
+        (Ok(Outcome::ReleaseRequested { delivered: true }), EventName::LeaseDeclined)
     );
     let declined = Some(Declined { at: bench.now, message: Some("en cinco minutos".to_owned()) });
     assert!(bench.state.requests.iter().all(|request| request.declined == declined), "{:?}", bench.state.requests);

@@ -56,6 +56,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::EventName;
     use crate::id::{Fence, Numbers, Resource, UserId};
     use crate::lease::{Action, Command, Decision, Holder, Outcome, decide};
     use crate::time::Span;
@@ -86,11 +87,11 @@ mod tests {
         }
 
         /// Sends `Look`, as the engine does. Returns the names and details of its events.
-        fn look(&mut self) -> Vec<(String, Option<String>)> {
+        fn look(&mut self) -> Vec<(EventName, Option<String>)> {
             let decision = self.ask("turno", Action::Look);
             let news = !decision.events.is_empty();
             assert_eq!(decision.answer, Ok(Outcome::Looked { news }));
-            decision.events.into_iter().map(|event| (event.name.to_string(), event.detail)).collect()
+            decision.events.into_iter().map(|event| (event.name, event.detail)).collect()
         }
 
         fn fence(&self) -> Fence {
@@ -102,12 +103,12 @@ mod tests {
         }
     }
 
-    fn lost() -> (String, Option<String>) {
-        ("lease.lost".to_owned(), Some("expired".to_owned()))
+    fn lost() -> (EventName, Option<String>) {
+        (EventName::LeaseLost, Some("expired".to_owned()))
     }
 
-    fn offered() -> (String, Option<String>) {
-        ("lease.offered".to_owned(), None)
+    fn offered() -> (EventName, Option<String>) {
+        (EventName::LeaseOffered, None)
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
         bench.ask("ana", leave).answer.expect("Ana holds it");
         assert_eq!(bench.state.look_at, Some(START + grace));
         bench.pass(5_000);
-        assert_eq!(bench.look(), [("lease.released".to_owned(), None)]);
+        assert_eq!(bench.look(), [(EventName::LeaseReleased, None)]);
     }
 
     #[test]

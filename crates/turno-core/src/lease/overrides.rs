@@ -1,6 +1,7 @@
 //! Tests of overrides, of disabling a holder, and of pinned leases.
 
 use super::*;
+use crate::audit::AuditAction;
 use crate::id::Numbers;
 
 fn holder(user: &str) -> Holder {
@@ -33,7 +34,7 @@ fn override_audit_entry_names_actor_reason_and_ended_ownership() {
     let mut state = held_by_ana();
     let decision = ask(&mut state, "eva", Some("portal"), forced("se fue"), 2_000);
     let [entry] = &decision.audit[..] else { panic!("one entry: {:?}", decision.audit) };
-    assert_eq!((entry.action, entry.resource.as_str()), ("lock_force_claim", "caja:1"));
+    assert_eq!((entry.action, entry.resource.as_str()), (AuditAction::LockForceClaim, "caja:1"));
     assert_eq!(entry.actor.via.as_ref().map(UserId::as_str), Some("portal"));
     let detail: serde_json::Value = serde_json::from_str(&entry.detail).expect("JSON");
     let expected = serde_json::json!(

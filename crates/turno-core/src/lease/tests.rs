@@ -3,6 +3,7 @@
 mod line;
 
 use super::*;
+use crate::event::EventName;
 use crate::id::Numbers;
 use crate::limits::{LINE_MAX, TICKET_TTL};
 
@@ -123,7 +124,7 @@ fn reclaim_by_the_holder_keeps_fence_locked_at_and_rolling_timeout() {
 
 #[test]
 fn reclaim_is_announced_for_a_person_and_not_for_an_instance() {
-    for (instance, announced) in [(None, vec!["lease.claimed_again"]), (Some("worker-1"), vec![])] {
+    for (instance, announced) in [(None, vec![EventName::LeaseClaimedAgain]), (Some("worker-1"), vec![])] {
         let mut bench = Bench::new();
         let instance = instance.map(|name| Instance::new(name).expect("valid"));
         let command = Command {
@@ -134,8 +135,8 @@ fn reclaim_is_announced_for_a_person_and_not_for_an_instance() {
             action: Action::Claim { ttl: None, wait: false },
         };
         let mut numbers = Numbers::new(vec![999]);
-        let names = |decision: Decision| decision.events.iter().map(|event| event.name.to_string()).collect::<Vec<_>>();
-        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), ["lease.claimed"]);
+        let names = |decision: Decision| decision.events.into_iter().map(|event| event.name).collect::<Vec<_>>();
+        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), [EventName::LeaseClaimed]);
         assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), announced);
     }
 }

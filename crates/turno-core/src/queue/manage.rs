@@ -4,6 +4,7 @@ use super::lapse::{merge_changes, take_back};
 use super::settle::promote;
 use super::{Body, Changes, DeliveryRef, Done, Ended, FrontItem, Item, Kind, Last, Policy, WorkerName};
 use crate::audit::Hash;
+use crate::event::EventName;
 use crate::id::{Fence, Lane, Numbers, QueueId};
 use crate::limits::BATCH_MAX;
 use crate::time::{Span, Time};
@@ -154,7 +155,7 @@ pub fn manage(policy: &Policy, command: &Manage, mut read: ManageRead) -> Manage
         Manage::Probe { taker } => probe(policy, taker, read, &mut changes),
         Manage::Probed => match read.item {
             Some(item) if item.expires_at.is_some() => {
-                changes.push_event(policy, &item, "item.revived", None, read.now);
+                changes.push_event(policy, &item, EventName::ItemRevived, None, read.now);
                 Ok(ManageAnswer::Probed)
             }
             Some(_) => Err(ManageRefused::Waiting),
@@ -194,7 +195,7 @@ fn retry(
         item.revision = read.numbers.take();
     }
     if exhausted {
-        changes.push_event(policy, &item, "item.revived", None, now);
+        changes.push_event(policy, &item, EventName::ItemRevived, None, now);
     }
     settle_front(policy, item, read.front, now, changes);
     Ok(ManageAnswer::Retried)

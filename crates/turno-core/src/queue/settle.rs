@@ -7,6 +7,7 @@ mod park;
 
 use super::trace::NOT_SETTLED;
 use super::{AttemptError, Changes, Delivery, Ended, Item, Kind, Last, Policy, UncountedDelivery};
+use crate::event::EventName;
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::clip_text;
 use crate::time::{Span, Time};
@@ -195,8 +196,8 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let ended = if command.act == Act::Expire { expires_at } else { now };
     let mut settlement = Settlement { policy, now: ended, changes, left: Vec::new() };
     let outcome = match &command.act {
-        Act::Ack { .. } | Act::Complete => settlement.ack(members, split, "item.delivered"),
-        Act::Skip => settlement.ack(members, None, "item.skipped"),
+        Act::Ack { .. } | Act::Complete => settlement.ack(members, split, &EventName::ItemDelivered),
+        Act::Skip => settlement.ack(members, None, &EventName::ItemSkipped),
         Act::Fail { error, retry_in, give_up, .. } => settlement.fail(members, split, error, *retry_in, *give_up),
         Act::Return { error } => settlement.give_back(members, error.as_deref()),
         Act::Park { error } => settlement.park(members, error.as_deref()),
@@ -259,7 +260,7 @@ struct Settlement<'a> {
 }
 
 impl Settlement<'_> {
-    fn ack(&mut self, members: Vec<Item>, through: Option<usize>, event: &'static str) -> SettleOutcome {
+    fn ack(&mut self, members: Vec<Item>, through: Option<usize>, event: &EventName) -> SettleOutcome {
         let mut outcome = SettleOutcome::Acked;
         for (index, item) in members.into_iter().enumerate() {
             if through.is_some_and(|through| index > through) {
@@ -270,7 +271,7 @@ impl Settlement<'_> {
             } else {
                 self.changes.finish(&item, Ended::Processed, self.now);
                 if self.policy.kind == Kind::Sync {
-                    self.changes.push_event(self.policy, &item, event, None, self.now);
+                    self.changes.push_event(self.policy, &item, event.clone(), None, self.now);
                 }
             }
         }
@@ -337,7 +338,7 @@ impl Settlement<'_> {
                 let error = clip_text(error);
                 // No attempt was made, so the error is stored under attempt 0 and not under the previous attempt.
                 self.record_error(&item, 0, error.clone(), Some(retry_at), false);
-                self.changes.push_event(self.policy, &item, "item.failed", Some(error), self.now);
+                self.changes.push_event(self.policy, &item, EventName::ItemFailed, Some(error), self.now);
             }
             item.put_back(Last::Failed);
             item.not_before = retry_at;
@@ -394,7 +395,7 @@ impl Settlement<'_> {
         let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
         let retry_at = (!exhausted).then_some(self.now + wait);
         self.record_error(&item, item.attempt, error.clone(), retry_at, last == Last::Expired);
-        let name = if exhausted { "item.exhausted" } else { "item.failed" };
+        let name = if exhausted { EventName::ItemExhausted } else { EventName::ItemFailed };
         self.changes.push_event(self.policy, &item, name, Some(error), self.now);
         item.put_back(last);
         if !exhausted {

@@ -3,8 +3,8 @@
 use super::line::{Goods, Line, LineError, LineOutcome, LineStatus, NewLine, Patch, speaks_for_ended};
 use super::stock::{Stock, post};
 use super::{Action, Command, Finalized, Note, Outcome, Refused, Status, Task, TaskId, Version};
-use crate::audit::Draft;
-use crate::event::{Event, Topic};
+use crate::audit::{AuditAction, Draft};
+use crate::event::{Event, EventName, Topic};
 use crate::id::{Fence, Numbers};
 use crate::lease;
 use crate::limits::{LINES_MAX, NAME_MAX};
@@ -129,7 +129,7 @@ impl DecisionBuilder<'_> {
             finalized: None,
         });
         self.decision.lines = Lines::All;
-        self.changed("task.created", "created", None, None);
+        self.changed(EventName::TaskCreated, "created", None, None);
         Ok(Outcome::Done)
     }
 
@@ -157,7 +157,7 @@ impl DecisionBuilder<'_> {
         if all {
             self.decision.lines = Lines::All;
         }
-        self.changed("task.changed", "edited", None, None);
+        self.changed(EventName::TaskChanged, "edited", None, None);
         Ok(Outcome::Done)
     }
 
@@ -167,7 +167,7 @@ impl DecisionBuilder<'_> {
             return Err(no_lines());
         }
         task.status = Status::Ready;
-        self.changed("task.ready", "ready", None, None);
+        self.changed(EventName::TaskReady, "ready", None, None);
         Ok(Outcome::Done)
     }
 
@@ -191,13 +191,13 @@ impl DecisionBuilder<'_> {
         let task = self.task_in(&open)?;
         let before = task.status;
         task.status = Status::Cancelled;
-        self.changed("task.cancelled", "cancelled", None, reason);
+        self.changed(EventName::TaskCancelled, "cancelled", None, reason);
         let mut details =
             vec![("reason", reason.map_or(Value::Null, Value::from)), ("status_before", Value::from(before.as_str()))];
         if !applied.is_empty() {
             details.push(("lines_applied", Value::from(applied)));
         }
-        let entry = Draft::new(self.command.actor(), "task_cancel", self.resource()).with(details);
+        let entry = Draft::new(self.command.actor(), AuditAction::TaskCancel, self.resource()).with(details);
         self.decision.audit.push(entry);
         Ok(Outcome::Done)
     }
@@ -214,7 +214,7 @@ impl DecisionBuilder<'_> {
             let first = task.status == Status::Ready;
             if first {
                 task.status = Status::Processing;
-                self.changed("task.processing", "processing", None, None);
+                self.changed(EventName::TaskProcessing, "processing", None, None);
             }
         }
         Ok(Outcome::Lease(outcome))
@@ -286,7 +286,7 @@ impl DecisionBuilder<'_> {
         let finalized = Finalized { fence, status, lines };
         task.status = status;
         task.finalized = Some(finalized.clone());
-        let event = if whole { "task.completed" } else { "task.partially_completed" };
+        let event = if whole { EventName::TaskCompleted } else { EventName::TaskPartiallyCompleted };
         self.changed(event, "finalized", None, Some(status.as_str()));
         Ok(Outcome::Finalized { finalized, repeated: false })
     }
@@ -316,7 +316,7 @@ impl DecisionBuilder<'_> {
     fn dismiss(&mut self, became: Status) {
         if self.decision.lease.dismiss() {
             self.decision.lease_changed = true;
-            self.announce(Topic::Leases, "lease.line_closed", Some(became.as_str().to_owned()));
+            self.announce(Topic::Leases, EventName::LeaseLineClosed, Some(became.as_str().to_owned()));
         }
     }
 
@@ -355,7 +355,7 @@ impl DecisionBuilder<'_> {
             *stored = line;
         }
         self.decision.lines = Lines::One(number);
-        self.changed("task.line_changed", what, Some(number), detail);
+        self.changed(EventName::TaskLineChanged, what, Some(number), detail);
         Ok(Outcome::Done)
     }
 
@@ -373,7 +373,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Marks the task as changed, and adds an entry to its history and an event.
-    fn changed(&mut self, event: &'static str, what: &'static str, line: Option<u32>, detail: Option<&str>) {
+    fn changed(&mut self, event: EventName, what: &'static str, line: Option<u32>, detail: Option<&str>) {
         let now = self.now;
         if let Some(task) = &mut self.decision.task {
             task.updated_at = task.updated_at.max(now);
@@ -385,9 +385,9 @@ impl DecisionBuilder<'_> {
         self.announce(Topic::Tasks, event, detail);
     }
 
-    fn announce(&mut self, topic: Topic, name: &'static str, detail: Option<String>) {
+    fn announce(&mut self, topic: Topic, name: EventName, detail: Option<String>) {
         let (resource, by) = (self.resource().into(), Some(self.command.who.user.clone()));
-        let event = Event { topic, name: name.into(), resource, key: None, at: self.now, fence: None, by, detail };
+        let event = Event { topic, name, resource, key: None, at: self.now, fence: None, by, detail };
         self.decision.events.push(event);
     }
 }

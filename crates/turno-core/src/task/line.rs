@@ -2,7 +2,7 @@
 
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
-use crate::event::{Event, Topic};
+use crate::event::{Event, EventName, Topic};
 use crate::id::{BadName, Fence, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
@@ -314,14 +314,14 @@ pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), Li
     let (line, outcome) = line.after(apply, effect, now);
     let after = if outcome == LineOutcome::Applied { before.with_applied_line() } else { before };
     let (what, name) = match outcome {
-        LineOutcome::Failed(_) => ("line_failed", "task.line_failed"),
-        LineOutcome::Applied | LineOutcome::Skipped => ("line_applied", "task.line_applied"),
+        LineOutcome::Failed(_) => ("line_failed", EventName::TaskLineFailed),
+        LineOutcome::Applied | LineOutcome::Skipped => ("line_applied", EventName::TaskLineApplied),
     };
     let detail = line.error.as_ref().map(|error| clip_text(&error.to_string()));
     let note = Note { at: now, actor: apply.actor(), what: what.to_owned(), line: Some(apply.number), detail };
     let event = Event {
         topic: Topic::Tasks,
-        name: name.into(),
+        name,
         resource: apply.task.resource().as_str().into(),
         key: None,
         at: now,

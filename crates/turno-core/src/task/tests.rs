@@ -5,7 +5,7 @@ mod seeds;
 mod waiting;
 
 use super::*;
-use crate::audit::Draft;
+use crate::audit::{AuditAction, Draft};
 use crate::id::{Numbers, Serial, Sku};
 use crate::lease::{Action as OnLease, Holder, Policy, State};
 use crate::time::Span;
@@ -292,7 +292,7 @@ fn lost_lease_stops_the_finalize_and_applied_lines_stay() {
         "the next finalize skips the applied line"
     );
     assert_eq!(bench.begin(LUIS, mine, 2), Begin::Go);
-    assert_eq!(bench.audit.iter().map(|entry| entry.action).collect::<Vec<_>>(), ["lock_force_claim"]);
+    assert_eq!(bench.audit.iter().map(|entry| entry.action).collect::<Vec<_>>(), [AuditAction::LockForceClaim]);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn cancel_is_refused_while_another_user_holds_the_task_and_is_audited() {
     assert!(matches!(held, Err(Refused::Lease(lease::Refused::HeldBy { .. }))), "{held:?}");
     assert!(bench.ask(ANA, cancel()).is_ok());
     assert_eq!((bench.status(), bench.lease.grant.clone()), (Status::Cancelled, None));
-    assert_eq!(bench.audit.iter().map(|entry| entry.action).collect::<Vec<_>>(), ["task_cancel"]);
+    assert_eq!(bench.audit.iter().map(|entry| entry.action).collect::<Vec<_>>(), [AuditAction::TaskCancel]);
     assert!(matches!(bench.begin(ANA, fence, 1), Begin::Refused(_)), "no line can be applied");
     assert_eq!(bench.ask(ANA, cancel()), Err(Refused::WrongStatus(Status::Cancelled)));
 }

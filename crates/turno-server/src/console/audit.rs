@@ -7,7 +7,7 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
-use turno::core::audit::{ACTIONS, Entry};
+use turno::core::audit::{AuditAction, Entry};
 use turno::core::id::UserId;
 use turno::core::time::{Span, Time};
 use turno::store::AuditQuery;
@@ -78,8 +78,8 @@ struct List {
 }
 
 impl List {
-    fn actions(&self) -> &'static [&'static str] {
-        ACTIONS
+    fn actions(&self) -> [&'static str; AuditAction::ALL.len()] {
+        AuditAction::ALL.map(AuditAction::as_str)
     }
 
     fn word(&self, action: &str) -> String {
@@ -210,7 +210,7 @@ mod tests {
     fn every_action_and_detail_has_a_text_in_each_language() {
         let (texts, none) = (Texts::load(), FluentArgs::new());
         let details = DETAILS.iter().map(|name| format!("detail-{name}"));
-        for id in ACTIONS.iter().map(|action| format!("audit-{action}")).chain(details) {
+        for id in AuditAction::ALL.map(|action| format!("audit-{action}")).into_iter().chain(details) {
             let said = [Language::Spanish, Language::English].map(|language| texts.find(language, &id, &none));
             assert!(said.iter().all(Option::is_some), "{id}");
             assert_ne!(said[0], said[1], "{id}");

@@ -3,7 +3,7 @@
 use super::world::{World, claim, command, resource};
 use std::sync::Arc;
 use std::time::Duration;
-use turno::core::event::{Event, Topic, Topics};
+use turno::core::event::{Event, EventName, Topic, Topics};
 use turno::core::id::{Position, Resource};
 use turno::core::lease::{Action, Outcome, Refused, State};
 use turno::core::task::{Goods, Movement, NewLine};
@@ -34,11 +34,11 @@ async fn listen(turno: &Turno) -> Subscription {
 }
 
 /// Waits for the next event with one of these names.
-async fn next(listener: &mut Subscription, names: &[&str]) -> Arc<Event> {
+async fn next(listener: &mut Subscription, names: &[EventName]) -> Arc<Event> {
     loop {
         let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("an event arrives in time").unwrap();
         if let Live::Event { event, .. } = heard
-            && names.contains(&&*event.name)
+            && names.contains(&event.name)
         {
             return event;
         }
@@ -46,18 +46,18 @@ async fn next(listener: &mut Subscription, names: &[&str]) -> Arc<Event> {
 }
 
 /// Waits for the next end or offer. Returns its name, resource, user and detail.
-async fn news(listener: &mut Subscription) -> (String, String, String, Option<String>) {
-    let event = next(listener, &["lease.lost", "lease.released", "lease.offered"]).await;
+async fn news(listener: &mut Subscription) -> (EventName, String, String, Option<String>) {
+    let event = next(listener, &[EventName::LeaseLost, EventName::LeaseReleased, EventName::LeaseOffered]).await;
     let by = event.by.as_ref().map(ToString::to_string).unwrap_or_default();
-    (event.name.to_string(), event.resource.to_string(), by, event.detail.clone())
+    (event.name.clone(), event.resource.to_string(), by, event.detail.clone())
 }
 
-fn lost(resource: &str, by: &str) -> (String, String, String, Option<String>) {
-    ("lease.lost".to_owned(), resource.to_owned(), by.to_owned(), Some("expired".to_owned()))
+fn lost(resource: &str, by: &str) -> (EventName, String, String, Option<String>) {
+    (EventName::LeaseLost, resource.to_owned(), by.to_owned(), Some("expired".to_owned()))
 }
 
-fn offered(resource: &str, to: &str) -> (String, String, String, Option<String>) {
-    ("lease.offered".to_owned(), resource.to_owned(), to.to_owned(), None)
+fn offered(resource: &str, to: &str) -> (EventName, String, String, Option<String>) {
+    (EventName::LeaseOffered, resource.to_owned(), to.to_owned(), None)
 }
 
 async fn on(turno: &Turno, name: &str, who: &str, action: Action) -> Result<Outcome, Refused> {
@@ -71,7 +71,7 @@ const CLAIM: Action = Action::Claim { ttl: None, wait: false };
 /// Counts in the whole log how often each fence was announced as lost.
 async fn losses(turno: &Turno) -> Vec<(i64, usize)> {
     let events = turno.store().unwrap().events(Position(0), 10_000).await.unwrap();
-    let lost = events.iter().filter(|(_, event)| event.name == "lease.lost");
+    let lost = events.iter().filter(|(_, event)| event.name == EventName::LeaseLost);
     let mut fences: Vec<i64> = lost.map(|(_, event)| event.fence.unwrap().0).collect();
     fences.sort_unstable();
     fences.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
@@ -83,7 +83,7 @@ async fn an_expired_lease_is_announced_without_a_request(world: World) {
     let fence = world.claim("ana").await.unwrap();
     world.advance(29_999);
     world.advance(1);
-    let event = next(&mut listener, &["lease.lost"]).await;
+    let event = next(&mut listener, &[EventName::LeaseLost]).await;
     assert_eq!((event.fence, event.detail.as_deref()), (Some(fence), Some("expired")));
     assert_eq!(event.by.as_ref().map(ToString::to_string), Some("ana".to_owned()));
     let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
@@ -127,12 +127,12 @@ async fn an_expiry_is_announced_once_over_two_instances(world: World) {
     }
     world.advance(30_000);
     for _ in 0..LEASES {
-        next(&mut listener, &["lease.lost"]).await;
+        next(&mut listener, &[EventName::LeaseLost]).await;
     }
     // Both instances run the expiry scan once more before the last lease is announced.
     on(&world.turno, "last", "ana", CLAIM).await.unwrap();
     world.advance(30_000);
-    assert_eq!(&*next(&mut listener, &["lease.lost"]).await.resource, "last");
+    assert_eq!(&*next(&mut listener, &[EventName::LeaseLost]).await.resource, "last");
     let losses = losses(&world.turno).await;
     assert_eq!(losses.len(), LEASES + 1);
     assert!(losses.iter().all(|(_, times)| *times == 1), "{losses:?}");
@@ -163,7 +163,7 @@ async fn a_released_lease_is_not_announced_at_its_expiry(world: World) {
     world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
     on(&world.turno, "other", "luis", CLAIM).await.unwrap();
     world.advance(30_000);
-    assert_eq!(news(&mut listener).await.0, "lease.released");
+    assert_eq!(news(&mut listener).await.0, EventName::LeaseReleased);
     assert_eq!(news(&mut listener).await, lost("other", "luis"));
     assert_eq!(losses(&world.turno).await.len(), 1);
     // The leftover `look_at` of the first claim does not hide the end of the next ownership.
@@ -179,7 +179,7 @@ async fn the_lease_of_a_dead_instance_is_announced_by_another(world: World) {
     let announcer = world.announcing().await;
     let mut listener = listen(&announcer).await;
     world.advance(30_000);
-    assert_eq!(next(&mut listener, &["lease.lost"]).await.fence, Some(fence));
+    assert_eq!(next(&mut listener, &[EventName::LeaseLost]).await.fence, Some(fence));
 }
 
 async fn a_backward_clock_step_delays_and_repeats_no_announcement(world: World) {
@@ -206,7 +206,7 @@ async fn the_end_of_a_lease_after_leave_is_announced_as_a_release(world: World) 
     world.lease("ana", Action::Leave { fence, claim: None, grace: Span::from_secs(5) }).await.answer.unwrap();
     world.advance(5_000);
     let name = resource().to_string();
-    assert_eq!(news(&mut listener).await, ("lease.released".to_owned(), name.clone(), "ana".to_owned(), None));
+    assert_eq!(news(&mut listener).await, (EventName::LeaseReleased, name.clone(), "ana".to_owned(), None));
     assert_eq!(news(&mut listener).await, offered(&name, "luis"), "the lease ends before its ttl");
 }
 

@@ -3,7 +3,7 @@
 use super::world::{World, ack, command, fail, put, queue_name, resource, take_one};
 use std::sync::Arc;
 use std::time::Duration;
-use turno::core::event::{Event, Topic, Topics};
+use turno::core::event::{Event, EventName, Topic, Topics};
 use turno::core::id::{Position, Resource};
 use turno::core::lease::{Action, Refused};
 use turno::core::queue::{Kind, Policy};
@@ -96,8 +96,8 @@ async fn events_arrive_in_order_with_positions_that_grow_by_one(world: World) {
     for _ in 0..3 {
         heard.push(event(&mut listener).await);
     }
-    let names: Vec<_> = heard.iter().map(|(_, event)| &*event.name).collect();
-    assert_eq!(names, ["lease.claimed", "lease.released", "lease.claimed"]);
+    let names: Vec<_> = heard.iter().map(|(_, event)| event.name.clone()).collect();
+    assert_eq!(names, [EventName::LeaseClaimed, EventName::LeaseReleased, EventName::LeaseClaimed]);
     let positions: Vec<_> = heard.iter().map(|(position, _)| position.0).collect();
     assert_eq!(positions, [1, 2, 3]);
     assert_eq!(listener.position(), Position(3));
@@ -110,7 +110,7 @@ async fn only_committed_changes_are_announced(world: World) {
         assert!(matches!(world.claim(who).await, Err(Refused::HeldBy { .. })));
     }
     world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
-    for name in ["lease.claimed", "lease.released"] {
+    for name in [EventName::LeaseClaimed, EventName::LeaseReleased] {
         let (position, event) = event(&mut listener).await;
         assert_eq!(event.name, name);
         let kept = world.turno.store().unwrap().events(Position(position.0 - 1), 1).await.unwrap();
@@ -127,10 +127,10 @@ async fn an_event_carries_the_decision(world: World) {
     let grant = answer.state.grant.unwrap();
     loop {
         let (_, event) = event(&mut listener).await;
-        if event.name == "lease.force_claimed" {
+        if event.name == EventName::LeaseForceClaimed {
             let expected = Event {
                 topic: Topic::Leases,
-                name: "lease.force_claimed".into(),
+                name: EventName::LeaseForceClaimed,
                 resource: resource().as_str().into(),
                 key: None,
                 at: answer.now,
@@ -284,8 +284,8 @@ async fn topics_are_filtered(world: World) {
         }
     };
     assert_eq!(
-        (failed.topic, &*failed.name, failed.detail.as_deref()),
-        (Topic::Queues, "item.failed", Some("no contesta"))
+        (failed.topic, failed.name.clone(), failed.detail.as_deref()),
+        (Topic::Queues, EventName::ItemFailed, Some("no contesta"))
     );
     nothing(&mut leases).await;
 }

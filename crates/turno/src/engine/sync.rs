@@ -18,9 +18,9 @@ use crate::store::{Delivered, Part, PartState, Pulse, SourceTables, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 use turno_core::access::Permission;
-use turno_core::audit::Draft;
+use turno_core::audit::{AuditAction, Draft};
 use turno_core::destination::Destination;
-use turno_core::event::{Event, Topic};
+use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::{Key, QueueId};
 use turno_core::queue::Kind;
 use turno_core::sync::{Outgoing, Source, SourceRefused, digest};
@@ -292,7 +292,13 @@ impl SyncHandle {
         self.queue().await?;
         tables.install(self.source.clone()).await??;
         let table = self.source.table.display();
-        self.record_action("sync_install", "source.installed", table.clone(), [("table", table.into())]).await
+        self.record_action(
+            AuditAction::SyncInstall,
+            EventName::SourceInstalled,
+            table.clone(),
+            [("table", table.into())],
+        )
+        .await
     }
 
     /// Removes the parts that were installed for the source and returns their names. The queue and its items stay.
@@ -302,7 +308,13 @@ impl SyncHandle {
         let removed = self.tables()?.remove(self.source.clone()).await??;
         if !removed.is_empty() {
             let names = removed.join(", ");
-            self.record_action("sync_remove", "source.removed", names.clone(), [("removed", names.into())]).await?;
+            self.record_action(
+                AuditAction::SyncRemove,
+                EventName::SourceRemoved,
+                names.clone(),
+                [("removed", names.into())],
+            )
+            .await?;
         }
         Ok(removed)
     }
@@ -355,15 +367,15 @@ impl SyncHandle {
     /// Writes the audit entry and the event of an action.
     async fn record_action<const N: usize>(
         &self,
-        action: &'static str,
-        name: &'static str,
+        action: AuditAction,
+        name: EventName,
         detail: String,
         details: [(&str, Value); N],
     ) -> Result<(), Error> {
         let actor = self.turno.actor();
         let event = Event {
             topic: Topic::Sync,
-            name: name.into(),
+            name,
             resource: self.source.name.as_str().into(),
             key: None,
             at: self.turno.now(),

@@ -1,7 +1,7 @@
 //! Management of single items and whole lanes, with audit entries, and probes with exhausted items.
 
 use serde_json::Value;
-use turno_core::audit::{Actor, Draft, Head, chain};
+use turno_core::audit::{Actor, AuditAction, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName};
 use turno_core::queue::{
     Changes, ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, Managed, Policy, clear, fingerprint,
@@ -58,10 +58,10 @@ impl ManageGroup {
             Manage::Release => None,
             // A failed probe leaves the item as it was. A successful one is audited as `Probed`.
             Manage::Probe { .. } => None,
-            Manage::Retry => entry("item_retry"),
-            Manage::Cancel => entry("item_cancel"),
-            Manage::Revive | Manage::Probed => entry("sync_revived"),
-            Manage::RetryWith { payload } => entry("item_edit").map(|entry| {
+            Manage::Retry => entry(AuditAction::ItemRetry),
+            Manage::Cancel => entry(AuditAction::ItemCancel),
+            Manage::Revive | Manage::Probed => entry(AuditAction::SyncRevived),
+            Manage::RetryWith { payload } => entry(AuditAction::ItemEdit).map(|entry| {
                 entry.with([
                     ("payload_before", before.map_or(Value::Null, |hash| hash.to_string().into())),
                     ("payload_after", fingerprint(payload).to_string().into()),
@@ -100,7 +100,7 @@ impl ClearGroup {
         let (mut changes, cleared) = clear(&self.policy, self.until, read);
         if cleared.count > 0 {
             let resource = key.map_or_else(|| self.name.to_string(), |key| format!("{}/{key}", self.name));
-            let entry = Draft::new(self.by.clone(), "lane_clear", resource);
+            let entry = Draft::new(self.by.clone(), AuditAction::LaneClear, resource);
             changes.audit = chain(&mut head, now, vec![entry.with([("count", cleared.count.into())])]);
         }
         (changes, cleared)

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use turno_core::audit::{Actor, Draft};
+use turno_core::audit::{Actor, AuditAction, Draft};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::limits::PROBE_HEADS;
 use turno_core::queue::{
@@ -158,7 +158,7 @@ impl Outlived {
 
 /// Builds the audit entry for purged items.
 pub fn purge_entry(by: Actor, name: &str, count: i64, before: Time) -> Draft {
-    Draft::new(by, "queue_purge", name).with([("count", count.into()), ("before_ms", before.0.into())])
+    Draft::new(by, AuditAction::QueuePurge, name).with([("count", count.into()), ("before_ms", before.0.into())])
 }
 
 /// Claims on one queue that are decided together.

@@ -1,7 +1,7 @@
 //! Rebuilding one damaged lane.
 
 use serde_json::Value;
-use turno_core::audit::{Actor, Draft, Head, chain};
+use turno_core::audit::{Actor, AuditAction, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueName, Seq};
 use turno_core::queue::{Changes, Kind, Lost, Policy, RepairRead, RepairRow, Repaired, repair};
 use turno_core::time::Time;
@@ -91,7 +91,7 @@ impl RepairGroup {
     fn entry(&self, repaired: &Repaired, key: Option<&Key>) -> Draft {
         let resource = key.map_or_else(|| self.name.to_string(), |key| format!("{}/{key}", self.name));
         let ids = |ids: &[ItemId]| listed(ids.iter().map(|id| id.as_str().into()));
-        Draft::new(self.by.clone(), "queue_repair", resource).with([
+        Draft::new(self.by.clone(), AuditAction::QueueRepair, resource).with([
             ("corrected", ids(&repaired.corrected)),
             ("fences_ended", listed(repaired.ended.iter().map(|fence| fence.0.into()))),
             ("places_removed", listed(repaired.removed.iter().map(|Seq(seq)| (*seq).into()))),

@@ -3,7 +3,7 @@
 use super::{Source, World, key, sent, siper};
 use std::time::Duration;
 use turno::Live;
-use turno::core::event::Topic;
+use turno::core::event::{EventName, Topic};
 use turno::core::sync::{Difference, OnLeave};
 use turno::queue::Claim;
 
@@ -79,16 +79,16 @@ async fn a_skipped_item_has_its_own_event() {
     world.sync.resync(key("42")).await.unwrap();
     world.drain().await;
     let mut names = Vec::new();
-    while names.last().is_none_or(|name| name != "item.skipped") {
+    while names.last() != Some(&EventName::ItemSkipped) {
         let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("the event is received").unwrap();
         if let Live::Event { event, .. } = heard
-            && event.name.starts_with("item.")
+            && event.name.as_str().starts_with("item.")
         {
             assert_eq!(event.key.as_deref(), Some("42"), "{event:?}");
-            names.push(event.name.to_string());
+            names.push(event.name.clone());
         }
     }
-    assert_eq!(names, ["item.delivered", "item.skipped"]);
+    assert_eq!(names, [EventName::ItemDelivered, EventName::ItemSkipped]);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! browser.
 
 use super::*;
+use crate::audit::AuditAction;
 use crate::lease::Beat;
 
 fn on_lock(bench: &mut Bench, who: &str, action: OnLease) -> Result<Outcome, Refused> {
@@ -118,7 +119,15 @@ fn seed_000_override_ends_any_ownership_is_audited_and_can_be_repeated() {
     take(&mut bench);
     assert_eq!(bench.lease.grant.as_ref().expect("held").fence, his, "a renewal keeps the fence");
     let audit: Vec<_> = bench.audit.iter().map(|entry| entry.action).collect();
-    assert_eq!(audit, ["lock_force_release", "lock_force_release", "lock_force_claim", "lock_force_claim"]);
+    assert_eq!(
+        audit,
+        [
+            AuditAction::LockForceRelease,
+            AuditAction::LockForceRelease,
+            AuditAction::LockForceClaim,
+            AuditAction::LockForceClaim
+        ]
+    );
 }
 
 #[test]

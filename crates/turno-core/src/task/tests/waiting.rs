@@ -1,6 +1,7 @@
 //! Tests of the waiting line of a task that is completed or cancelled.
 
 use super::*;
+use crate::event::EventName;
 use crate::event::Topic;
 
 const EVA: &str = "eva";
@@ -28,9 +29,10 @@ fn completed_task_empties_its_waiting_line_and_makes_no_offer() {
     }
     bench.ask(ANA, Action::Close { fence, lines: Vec::new() }).expect("finalized");
     assert_eq!((bench.status(), waiting_line(&bench)), (Status::Completed, (0, false)));
-    let closed = bench.events.iter().find(|event| event.name == "lease.line_closed").expect("the line is closed");
+    let closed =
+        bench.events.iter().find(|event| event.name == EventName::LeaseLineClosed).expect("the line is closed");
     assert_eq!((closed.topic, closed.detail.as_deref()), (Topic::Leases, Some("completed")));
-    assert!(bench.events.iter().all(|event| event.name != "lease.offered"), "{:?}", bench.events);
+    assert!(bench.events.iter().all(|event| event.name != EventName::LeaseOffered), "{:?}", bench.events);
 }
 
 #[test]

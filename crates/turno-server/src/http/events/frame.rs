@@ -43,7 +43,7 @@ pub(super) fn event(position: Position, event: &Event) -> Bytes {
         by: event.by.as_ref().map(|by| by.as_str()),
         detail: event.detail.as_deref(),
     };
-    block(Some(position), Some(&event.name), &data)
+    block(Some(position), Some(event.name.as_str()), &data)
 }
 
 /// A change of a queue. It has no position, because it is not stored.
@@ -94,13 +94,27 @@ fn block(position: Option<Position>, name: Option<&str>, data: &impl Serialize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turno::core::event::EventName;
     use turno::core::id::{Fence, UserId};
+
+    /// The table of events names each event once, and `queue.changed`, which is not stored.
+    #[test]
+    fn reference_page_lists_exactly_the_events() {
+        let page = include_str!("../../../../../docs/reference/events.md");
+        let names = page.lines().filter_map(|line| line.split('|').nth(2));
+        let names = names.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|name| name.contains('.'));
+        let mut listed: Vec<&str> = names.collect();
+        let mut known: Vec<&str> = EventName::ALL.iter().map(EventName::as_str).chain(["queue.changed"]).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
 
     #[test]
     fn event_with_line_breaks_is_one_block() {
         let lost = Event {
             topic: Topic::Leases,
-            name: "lease.lost".into(),
+            name: EventName::LeaseLost,
             resource: "caja:3".into(),
             key: None,
             at: Time(1_736_937_000_007),

@@ -1,7 +1,7 @@
 //! The timeline of an item, built from its rows: enqueued, handed out, the end of each attempt, audited changes.
 
 use serde::Serialize;
-use turno::core::audit::Entry;
+use turno::core::audit::{AuditAction, Entry};
 use turno::core::id::QueueName;
 use turno::core::queue::{AttemptError, Done, Ended, Last, UncountedDelivery, WorkerName};
 use turno::core::sync::NOTHING;
@@ -15,9 +15,6 @@ use crate::http::stamp::Stamp;
 
 /// The most audit entries in a timeline. The audit has the rest.
 const AUDITED_MAX: u32 = 200;
-
-/// The audit action of clearing a lane.
-const LANE_CLEAR: &str = "lane_clear";
 
 /// An entry of an item's timeline.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -105,15 +102,15 @@ pub(crate) async fn audited(caller: &Caller, queue: &QueueName, record: &ItemRec
     let mut entries = audit_entries(caller, format!("{queue}/{}", record.body.id), None).await?;
     let cancelled = record.done.as_ref().filter(|done| done.ended == Ended::Cancelled);
     if let (Some(done), Some(key)) = (cancelled, &record.body.key) {
-        let cleared = audit_entries(caller, format!("{queue}/{key}"), Some(LANE_CLEAR)).await?;
+        let cleared = audit_entries(caller, format!("{queue}/{key}"), Some(AuditAction::LaneClear)).await?;
         // One transaction writes both, so their times are equal.
-        entries.extend(cleared.into_iter().filter(|entry| entry.at == done.at && entry.action == LANE_CLEAR));
+        entries.extend(cleared.into_iter().filter(|entry| entry.at == done.at));
     }
     Ok(entries)
 }
 
-async fn audit_entries(caller: &Caller, resource: String, action: Option<&str>) -> Result<Vec<Entry>, Problem> {
-    let (resource, action) = (Some(resource), action.map(str::to_owned));
+async fn audit_entries(caller: &Caller, resource: String, action: Option<AuditAction>) -> Result<Vec<Entry>, Problem> {
+    let (resource, action) = (Some(resource), action.map(|action| action.to_string()));
     match caller.0.audit(AuditQuery { resource, action, limit: AUDITED_MAX, ..AuditQuery::default() }).await {
         Err(Error::Denied(Denied::Missing(_))) => Ok(Vec::new()),
         entries => Ok(entries?),
@@ -154,20 +151,24 @@ pub(crate) fn build(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
             Ended::Cancelled => {
                 all.extend(cleared_attempt(record, done));
                 // If the audit has the cancellation, its entry is used, because it names the user.
-                if !audited.iter().any(|entry| matches!(entry.action.as_str(), "item_cancel" | LANE_CLEAR)) {
+                if !audited
+                    .iter()
+                    .any(|entry| matches!(entry.action.parse(), Ok(AuditAction::ItemCancel | AuditAction::LaneClear)))
+                {
                     all.push(Happened::new(done.at, "cancelled"));
                 }
             }
         }
     }
     all.extend(audited.into_iter().filter_map(|entry| {
-        let what = match entry.action.as_str() {
-            "item_retry" => "retried",
-            "item_edit" => "edited",
-            "item_cancel" | LANE_CLEAR => "cancelled",
+        let action = entry.action.parse().ok()?;
+        let what = match action {
+            AuditAction::ItemRetry => "retried",
+            AuditAction::ItemEdit => "edited",
+            AuditAction::ItemCancel | AuditAction::LaneClear => "cancelled",
             _ => return None,
         };
-        let reason = (entry.action == LANE_CLEAR).then_some(LANE_CLEAR);
+        let reason = (action == AuditAction::LaneClear).then_some(action.as_str());
         Some(Happened { user: Some(entry.actor.user.to_string()), reason, ..Happened::new(entry.at, what) })
     }));
     // The sort is stable, so entries of the same instant keep their order of cause and effect.

@@ -10,7 +10,7 @@ use crate::db::Map;
 use crate::sim::message::{Ask, Reply};
 use crate::sim::setup::Setup;
 use turno::store::LeaseWrite;
-use turno_core::event::Event;
+use turno_core::event::{Event, EventName};
 use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Command, Ending, Holder, Outcome, Reason, Refused, State};
 use turno_core::time::Time;
@@ -92,7 +92,7 @@ impl Leases {
 
     /// Checks that the end of an ownership is announced in the commit that ends it, and in no other.
     fn announced(&mut self, commit: &Commit<'_>, write: &LeaseWrite) -> Checked {
-        let ends = |event: &Event| matches!(&*event.name, "lease.lost" | "lease.released");
+        let ends = |event: &Event| matches!(event.name, EventName::LeaseLost | EventName::LeaseReleased);
         let mut events: Vec<&Event> = commit.events.iter().map(|(_, event)| &**event).filter(|one| ends(one)).collect();
         for (at, ending) in write.ended_of.iter().zip(&write.ended) {
             let fence = ending.grant.fence;

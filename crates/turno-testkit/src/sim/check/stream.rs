@@ -4,7 +4,7 @@ use super::{Checked, Commit, fault};
 use crate::db::Map;
 use crate::db::Placed;
 use std::sync::Arc;
-use turno_core::event::Event;
+use turno_core::event::{Event, EventName};
 use turno_core::id::Position;
 
 /// An event that a commit announced.
@@ -55,7 +55,7 @@ impl Stream {
         self.newest = position;
         self.waiting -= 1;
         // Two lines of a task are applied in parallel, so the order of their events is open.
-        if matches!(&*announced.event.name, "task.line_applied" | "task.line_failed") {
+        if matches!(announced.event.name, EventName::TaskLineApplied | EventName::TaskLineFailed) {
             return Ok(());
         }
         let last = self.last.entry(announced.event.resource.clone()).or_default();

@@ -3,7 +3,7 @@
 use super::{Checked, Commit, fault};
 use crate::db::Db;
 use crate::sim::message::{Ask, Reply};
-use turno_core::audit::{Entry, Verifier};
+use turno_core::audit::{AuditAction, Entry, Verifier};
 use turno_core::lease;
 use turno_core::queue::Manage;
 use turno_core::task::Action;
@@ -21,8 +21,8 @@ impl Trail {
         let mut left = written.iter();
         for (action, resource) in due {
             let found = left.next();
-            if !found.is_some_and(|entry| entry.action == action && entry.resource == resource) {
-                let id = if action.starts_with("lock_") { "L11" } else { "U1" };
+            if !found.is_some_and(|entry| entry.action == action.as_str() && entry.resource == resource) {
+                let id = if action.as_str().starts_with("lock_") { "L11" } else { "U1" };
                 return fault(id, resource, format!("{action} happened, and the audit has {found:?}"));
             }
         }
@@ -43,10 +43,10 @@ impl Trail {
 }
 
 /// Returns the audit entry that a call must leave.
-fn entry(ask: &Ask, reply: &Reply) -> Option<(&'static str, String)> {
+fn entry(ask: &Ask, reply: &Reply) -> Option<(AuditAction, String)> {
     let of_lease = |action: &lease::Action| match action {
-        lease::Action::ForceClaim { .. } => Some("lock_force_claim"),
-        lease::Action::ForceRelease { .. } => Some("lock_force_release"),
+        lease::Action::ForceClaim { .. } => Some(AuditAction::LockForceClaim),
+        lease::Action::ForceRelease { .. } => Some(AuditAction::LockForceRelease),
         _ => None,
     };
     match (ask, reply) {
@@ -56,13 +56,13 @@ fn entry(ask: &Ask, reply: &Reply) -> Option<(&'static str, String)> {
         (Ask::Task(command), Reply::Task(outcome)) if outcome.answer.is_ok() => {
             let action = match &command.action {
                 Action::Lease(action) => of_lease(action)?,
-                Action::Cancel { .. } => "task_cancel",
+                Action::Cancel { .. } => AuditAction::TaskCancel,
                 _ => return None,
             };
             Some((action, command.task?.resource().to_string()))
         }
         (Ask::Manage(group), Reply::Manage(Ok(_))) => {
-            let action = if group.wish == Manage::Retry { "item_retry" } else { "item_cancel" };
+            let action = if group.wish == Manage::Retry { AuditAction::ItemRetry } else { AuditAction::ItemCancel };
             Some((action, format!("{}/{}", group.name, group.id)))
         }
         _ => None,

@@ -5,7 +5,7 @@ use crate::sim::message::{Reply, WorkerDelivery};
 use crate::sim::sabotage::Bug;
 use std::sync::Arc;
 use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead};
-use turno_core::event::{Event, Topic};
+use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::Numbers;
 use turno_core::lease::{Action, Beat, Decision, Outcome, Reason, State};
 use turno_core::queue::{Act, Changes, ClaimRead, Ended, EnqueueRead, Item, Kind, ManageRead, Managed};
@@ -131,7 +131,7 @@ fn announcement(state: &State, at: Time) -> Option<Event> {
     let ending = state.ended.as_ref().filter(|ending| ending.reason == Reason::Expired)?;
     Some(Event {
         topic: Topic::Leases,
-        name: "lease.lost".into(),
+        name: EventName::LeaseLost,
         resource: state.resource.as_str().into(),
         key: None,
         at,

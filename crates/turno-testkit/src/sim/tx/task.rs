@@ -8,7 +8,7 @@ use crate::sim::sabotage::Bug;
 use std::sync::Arc;
 use turno::store::{TaskGroup, TaskOutcome, TaskRead, TaskWrite};
 use turno_core::audit::Head;
-use turno_core::event::{Event, Topic};
+use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::Numbers;
 use turno_core::lease::{self, State};
 use turno_core::task::{self, Action, LineStatus, Refused, TaskId};
@@ -51,7 +51,7 @@ impl Tx {
         matches!(command.action, lease::Action::Claim { .. }).then(|| {
             Arc::new(Event {
                 topic: Topic::Leases,
-                name: "lease.claimed".into(),
+                name: EventName::LeaseClaimed,
                 resource: command.resource.as_str().into(),
                 key: None,
                 at: self.now.unwrap_or_default(),

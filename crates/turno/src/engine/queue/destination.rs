@@ -9,8 +9,8 @@ use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::{ItemQuery, ItemRecord};
 use turno_core::access::Permission;
-use turno_core::destination::{Destination, Failure, REVIVED, round_began};
-use turno_core::event::{Event, Topic};
+use turno_core::destination::{Destination, Failure, round_began};
+use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::{Instance, ItemId, QueueId, Seq};
 use turno_core::queue::{ItemState, Manage, ManageAnswer, WorkerName};
 use turno_core::time::{Span, Time};
@@ -118,10 +118,10 @@ impl QueueHandle {
         more: Option<String>,
     ) -> Result<bool, Error> {
         let row = self.row().await?;
-        let news = after.news(before).filter(|(name, _)| *name != REVIVED || more.is_some());
+        let news = after.news(before).filter(|(name, _)| *name != EventName::DestinationRevived || more.is_some());
         let news = news.map(|(name, detail)| Event {
             topic: Topic::for_kind(row.policy.kind),
-            name: name.into(),
+            name,
             resource: row.name.as_str().into(),
             key: None,
             at: self.turno.now(),

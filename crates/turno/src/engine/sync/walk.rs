@@ -9,6 +9,8 @@ use crate::engine::queue::Draft;
 use crate::error::Error;
 use crate::store::Walk;
 use std::time::Duration;
+use turno_core::audit::AuditAction;
+use turno_core::event::EventName;
 use turno_core::id::{Key, QueueId};
 use turno_core::sync::{Difference, KeyState};
 
@@ -61,7 +63,13 @@ impl SyncHandle {
         let keys = self.keys(vec![key.clone()]).await?;
         self.mark(keys.clone()).await?;
         let key = keys.into_iter().next().unwrap_or(key);
-        self.record_action("sync_resync", "source.resent", key.to_string(), [("key", key.to_string().into())]).await?;
+        self.record_action(
+            AuditAction::SyncResync,
+            EventName::SourceResent,
+            key.to_string(),
+            [("key", key.to_string().into())],
+        )
+        .await?;
         Ok(key)
     }
 
@@ -90,7 +98,7 @@ impl SyncHandle {
             return Ok(());
         }
         let details = [("keys", what.into()), ("queued", queued.into()), ("complete", complete.into())];
-        self.record_action("sync_resync", "source.resent", format!("{what}: {queued}"), details).await
+        self.record_action(AuditAction::SyncResync, EventName::SourceResent, format!("{what}: {queued}"), details).await
     }
 
     /// Compares every key of the source, and every delivered key, with its last delivery. Queues the keys that differ

@@ -9,9 +9,12 @@ use super::tx::{Moment, Tx};
 use crate::store::{AuditQuery, StoreError};
 use tokio_postgres::Row;
 use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
-use turno_core::event::{Event, Topic};
+use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::UserId;
 use turno_core::time::Time;
+
+/// The name of the event that announces an entry.
+static RECORDED: EventName = EventName::AuditRecorded;
 
 /// Locks the head. Comes after all other locks of the transaction.
 pub(super) fn lock<'a>() -> Call<'a> {
@@ -41,7 +44,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
     // The same event as `Entry::event` builds.
     let announce = Call::new(&call::EVENT_ADD)
         .texts(entries.iter().map(|_| Topic::Audit.as_str()))
-        .texts(entries.iter().map(|_| Entry::EVENT))
+        .texts(entries.iter().map(|_| RECORDED.as_str()))
         .texts(entries.iter().map(|entry| entry.resource.as_str()))
         .bigs(entries.iter().map(|entry| entry.at.0))
         .maybe_bigs(entries.iter().map(|_| None))

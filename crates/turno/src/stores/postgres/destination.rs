@@ -45,7 +45,7 @@ impl PostgresStore {
             .maybe_big(new.revive_until.map(|at| at.0))
             .maybe_big(new.stuck_at.map(|at| at.0))
             .maybe_text(news.map(|news| news.topic.as_str()))
-            .maybe_text(news.map(|news| &*news.name))
+            .maybe_text(news.map(|news| news.name.as_str()))
             .maybe_text(news.map(|news| &*news.resource))
             .maybe_big(news.map(|news| news.at.0))
             .maybe_text(news.and_then(|news| news.detail.as_deref()));

@@ -117,7 +117,7 @@ impl PostgresStore {
 fn event(row: &Row) -> Result<(Position, Event), TripError> {
     let event = Event {
         topic: get::<&str>(row, 1)?.parse::<Topic>().map_err(garbled)?,
-        name: get::<String>(row, 2)?.into(),
+        name: get::<&str>(row, 2)?.into(),
         resource: get::<&str>(row, 3)?.into(),
         key: get::<Option<&str>>(row, 8)?.map(Into::into),
         at: Time(get(row, 4)?),

@@ -175,7 +175,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
 pub(super) fn add_events(events: &[Event]) -> Call<'_> {
     Call::new(&call::EVENT_ADD)
         .texts(events.iter().map(|event| event.topic.as_str()))
-        .texts(events.iter().map(|event| &*event.name))
+        .texts(events.iter().map(|event| event.name.as_str()))
         .texts(events.iter().map(|event| &*event.resource))
         .bigs(events.iter().map(|event| event.at.0))
         .maybe_bigs(events.iter().map(|event| event.fence.map(|Fence(fence)| fence)))

@@ -18,7 +18,7 @@ use super::{PostgresStore, Shared};
 use crate::store::StoreError;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
-use turno_core::audit::{Actor, Draft, Entry, chain};
+use turno_core::audit::{Actor, AuditAction, Draft, Entry, chain};
 use turno_core::life::{Beginning, Counters, Origin, begin};
 use turno_core::time::Time;
 
@@ -201,7 +201,7 @@ fn counters(row: &Row, recorded: Time) -> Result<Counters, TripError> {
 fn life_entry(stored: Option<&Origin>, found: &Origin, was: Counters, counters: Counters) -> Draft {
     let origin = |origin: &Origin| serde_json::json!({"identifier": origin.identifier, "timeline": origin.timeline});
     let moved = |from: i64, to: i64| serde_json::json!({"from": from, "to": to});
-    Draft::new(Actor::system(), "database_life", "database").with([
+    Draft::new(Actor::system(), AuditAction::DatabaseLife, "database").with([
         ("before", stored.map_or(serde_json::Value::Null, origin)),
         ("now", origin(found)),
         ("number", moved(was.number, counters.number)),

@@ -10,7 +10,7 @@ use super::manage;
 use super::row::{self, get};
 use super::tx::{Moment, Tx};
 use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, render_kind_refusal};
-use turno_core::audit::{Actor, Draft, Entry, chain};
+use turno_core::audit::{Actor, AuditAction, Draft, Entry, chain};
 use turno_core::id::{ItemId, Lane, QueueId, QueueName};
 use turno_core::queue::{Kind, Policy};
 
@@ -96,7 +96,7 @@ async fn pause(tx: &mut Tx<'_>, queue: QueueId, paused: bool, by: &Actor) -> Res
     let Some(row) = rows.first() else {
         return Ok(None);
     };
-    let action = if paused { "queue_pause" } else { "queue_resume" };
+    let action = if paused { AuditAction::QueuePause } else { AuditAction::QueueResume };
     let draft = Draft::new(by.clone(), action, get::<String>(row, 0)?);
     Ok(Some((chain(&mut head, moment.now, vec![draft]), moment.xid)))
 }
@@ -168,7 +168,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Resu
     if changes || created {
         let policy = serde_json::from_str(text).map_err(row::garbled)?;
         let detail = [("policy", policy), ("push", push.audited(before.as_ref())), ("created", created.into())];
-        drafts.push(Draft::new(by.clone(), "queue_put", name.as_str()).with(detail));
+        drafts.push(Draft::new(by.clone(), AuditAction::QueuePut, name.as_str()).with(detail));
     }
     Ok(Some(Put { queue, changes, entries: chain(&mut head, now, drafts), xid }))
 }

@@ -19,7 +19,7 @@ pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
     for event in events {
         add.execute(params![
             event.topic.as_str(),
-            event.name,
+            event.name.as_str(),
             event.resource,
             event.at.0,
             event.fence.map(|fence| fence.0),
@@ -53,7 +53,7 @@ fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
     let topic: Arc<str> = row.get(1)?;
     let event = Event {
         topic: topic.parse::<Topic>().map_err(|unknown| damaged(1, unknown))?,
-        name: row.get::<_, String>(2)?.into(),
+        name: row.get_ref(2)?.as_str()?.into(),
         resource: row.get(3)?,
         key: row.get(8)?,
         at: Time(row.get(4)?),

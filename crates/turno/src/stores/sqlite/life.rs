@@ -11,7 +11,7 @@ use crate::store::StoreError;
 use rusqlite::{Connection, params};
 use std::fs::Metadata;
 use std::time::{SystemTime, UNIX_EPOCH};
-use turno_core::audit::{Actor, Draft};
+use turno_core::audit::{Actor, AuditAction, Draft};
 use turno_core::life::{self, Beginning, Counters, Origin};
 use turno_core::time::{Span, Time};
 
@@ -108,7 +108,7 @@ fn save(write: &Write<'_>, found: &Origin, begun: &Beginning) -> Result<(), Stor
 /// Adds the audit entry: how far the counters moved.
 fn note(write: &Write<'_>, was: Counters, now: Counters) -> Result<(), StoreError> {
     let moved = |from: i64, to: i64| serde_json::json!({"from": from, "to": to});
-    let draft = Draft::new(Actor::system(), "database_life", "database").with([
+    let draft = Draft::new(Actor::system(), AuditAction::DatabaseLife, "database").with([
         ("number", moved(was.number, now.number)),
         ("task", moved(was.task, now.task)),
         ("position", moved(was.position, now.position)),

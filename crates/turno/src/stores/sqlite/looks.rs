@@ -7,7 +7,7 @@ use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, render_kind_refu
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
-use turno_core::audit::{Actor, Draft};
+use turno_core::audit::{Actor, AuditAction, Draft};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
@@ -105,7 +105,7 @@ pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<O
         None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, policy.kind.as_str(), kept), queue)?,
     };
     let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
-    let entry = Draft::new(by, "queue_put", name.as_str());
+    let entry = Draft::new(by, AuditAction::QueuePut, name.as_str());
     let detail = [("policy", policy), ("push", push.audited(old.as_ref())), ("created", Value::from(created))];
     audit::note(tx, write.now, entry.with(detail))?;
     write.commit()?;
@@ -132,7 +132,7 @@ pub(super) fn pause_queue(write: Write<'_>, queue: QueueId, paused: bool, by: Ac
     let Some(name) = name else {
         return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
     };
-    let action = if paused { "queue_pause" } else { "queue_resume" };
+    let action = if paused { AuditAction::QueuePause } else { AuditAction::QueueResume };
     audit::note(&write.tx, write.now, Draft::new(by, action, name))?;
     write.commit()
 }

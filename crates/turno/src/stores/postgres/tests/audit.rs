@@ -2,7 +2,7 @@
 
 use super::super::call;
 use super::*;
-use turno_core::audit::{Draft, Hash, Head, chain};
+use turno_core::audit::{AuditAction, Draft, Hash, Head, chain};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overrides_of_two_processes_form_one_audit_chain() {
@@ -35,7 +35,7 @@ async fn entries_chained_from_an_unlocked_head_fork_and_are_refused() {
         let row = client.query_one(call::AUDIT_HEAD.text, &[]).await.unwrap();
         let hash = Hash(row.get::<_, &[u8]>(1).try_into().unwrap());
         let mut head = Head { n: row.get(0), hash };
-        drafts.push(chain(&mut head, Time(1), vec![Draft::new(Actor::system(), "queue_put", "y")]).remove(0));
+        drafts.push(chain(&mut head, Time(1), vec![Draft::new(Actor::system(), AuditAction::QueuePut, "y")]).remove(0));
     }
     for (client, entry) in [&one, &two].into_iter().zip(&drafts) {
         let (hash, sql) = (&entry.hash.0[..], "insert into turno.audit values ($1, 1, 'a', null, 'x', 'y', '{}', $2)");

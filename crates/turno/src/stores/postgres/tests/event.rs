@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::Manual;
 use crate::store::{EventSpan, Peeked, Sequenced};
 use std::collections::BTreeSet;
-use turno_core::event::{Event, Topic};
+use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::Position;
 
 /// A store whose clock stands still until it is advanced.
@@ -207,7 +207,7 @@ async fn an_event_is_read_back_as_it_was_decided() {
     let Peeked { now, states, .. } = store.peek(vec![resource("a")]).await.unwrap();
     let expected = Event {
         topic: Topic::Leases,
-        name: "lease.force_claimed".into(),
+        name: EventName::LeaseForceClaimed,
         resource: "a".into(),
         key: None,
         at: now,
