@@ -159,7 +159,12 @@ async fn audit_entries_are_found_by_action_actor_and_resource(world: World) {
     let system = UserId::new("system").unwrap();
     assert_eq!(found(AuditQuery { actor: Some(system), ..all.clone() }).await, [4]);
     assert_eq!(found(AuditQuery { before: Some(3), ..all.clone() }).await, [2, 1]);
-    assert_eq!(found(AuditQuery { after: Some(2), ..all }).await, [3, 4]);
+    let of_a = AuditQuery { resource: Some("a".to_owned()), ..all.clone() };
+    assert_eq!(found(AuditQuery { after: Some(1), ..of_a.clone() }).await, [3]);
+    assert_eq!(found(AuditQuery { before: Some(3), ..of_a }).await, [1]);
+    assert_eq!(found(AuditQuery { after: Some(2), before: Some(1), ..all.clone() }).await, [3, 4], "`after` wins");
+    let newest = turno.audit(AuditQuery { limit: 1, ..all }).await.unwrap();
+    assert_eq!(newest.iter().map(|entry| entry.n).collect::<Vec<_>>(), [4]);
 }
 
 async fn purged_items_are_counted_and_audited(world: World) {

@@ -15,6 +15,7 @@ super::cases![
     an_edit_of_a_sync_item_is_a_newer_change,
     an_invalid_edit_is_refused_and_changes_nothing,
     a_queue_with_exhausted_items_cannot_change_its_kind,
+    a_queue_keeps_its_version_without_a_change_and_its_kind_while_it_has_items,
 ];
 
 async fn exhaust(queue: &QueueHandle, count: u32) {
@@ -154,4 +155,23 @@ async fn a_queue_with_exhausted_items_cannot_change_its_kind(world: World) {
             assert_eq!(queue.row().await.unwrap().policy.kind, to, "{name}: no item is left that could be retried");
         }
     }
+}
+
+async fn a_queue_keeps_its_version_without_a_change_and_its_kind_while_it_has_items(world: World) {
+    let put_queue = |policy| world.turno.put_queue("jobs", policy);
+    let queue = put_queue(Policy::for_kind(Kind::Inbox)).await.unwrap();
+    let before = queue.row().await.unwrap();
+    put_queue(Policy::for_kind(Kind::Inbox)).await.unwrap();
+    assert_eq!(queue.row().await.unwrap(), before);
+    put_queue(Policy { max_attempts: 3, ..Policy::for_kind(Kind::Inbox) }).await.unwrap();
+    let after = queue.row().await.unwrap();
+    assert_eq!((after.id, after.version), (before.id, before.version + 1));
+    put(&queue, "ana", &["1"]).await;
+    assert!(put_queue(Policy::for_kind(Kind::Sync)).await.is_err(), "an item is waiting");
+    let delivery = take_one(&queue).await;
+    assert!(put_queue(Policy::for_kind(Kind::Sync)).await.is_err(), "an item is in process");
+    assert_eq!(queue.row().await.unwrap(), after);
+    assert_eq!(ack(&queue, &delivery).await, SettleOutcome::Acked);
+    put_queue(Policy::for_kind(Kind::Sync)).await.unwrap();
+    assert_eq!(queue.row().await.unwrap().policy.kind, Kind::Sync);
 }

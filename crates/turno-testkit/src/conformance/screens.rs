@@ -12,6 +12,7 @@ super::cases![
     tasks_are_listed_with_their_locks_and_filtered_by_lock,
     a_page_of_tasks_has_a_cursor_if_more_follow,
     a_page_of_leases_has_a_cursor_if_more_follow,
+    held_leases_are_listed_by_prefix_holder_and_cursor,
     the_history_of_a_lease_is_read_page_by_page,
     the_history_of_a_task_is_read_page_by_page,
     a_batch_answers_every_entry_in_order_and_a_bad_entry_affects_no_other,
@@ -123,6 +124,32 @@ async fn a_page_of_leases_has_a_cursor_if_more_follow(world: World) {
         }
     }
     assert_eq!(seen, ["a:3", "a:4"], "expired leases are skipped, and the last page has no cursor");
+}
+
+async fn held_leases_are_listed_by_prefix_holder_and_cursor(world: World) {
+    // In the order of their bytes, on both stores. `_` and `%` are no wildcards.
+    let names = ["a", "job:", "job:1", "job:\u{10ffff}z", "job;", "k_%", "ká"];
+    for (name, who) in names.iter().zip(["ana", "luis", "ana", "ana", "luis", "ana", "ana"]) {
+        world.turno.lease_command(world.turno.command(*name, who, claim()).unwrap()).await.unwrap();
+    }
+    let force = Action::ForceRelease { reason: "fin".to_owned(), fence: None };
+    world.turno.lease_command(world.turno.command("a", "eva", force).unwrap()).await.unwrap();
+    let list = async |query: LeaseQuery| {
+        let page = world.turno.leases(LeaseQuery { limit: 9, ..query }).await.unwrap();
+        page.states.iter().map(|state| state.resource.to_string()).collect::<Vec<_>>()
+    };
+    let prefix = |text: &str| LeaseQuery { prefix: Some(text.to_owned()), ..LeaseQuery::default() };
+    assert_eq!(list(LeaseQuery::default()).await, names[1..], "a free lease is not listed");
+    assert_eq!(list(prefix("job:")).await, names[1..4]);
+    assert_eq!(list(prefix("job:\u{10ffff}")).await, names[3..4]);
+    assert_eq!(list(prefix("k_")).await, names[5..6]);
+    assert_eq!(list(prefix("k_%a")).await, names[..0]);
+    assert_eq!(list(prefix("\u{10ffff}")).await, names[..0], "no name lies behind the prefix");
+    let after = |name| LeaseQuery { after: Some(Resource::new(name).unwrap()), ..prefix("job:") };
+    assert_eq!(list(after("job:")).await, names[2..4]);
+    assert_eq!(list(after("a")).await, names[1..4]);
+    assert_eq!(list(LeaseQuery { prefix: None, ..after("job:") }).await, names[2..]);
+    assert_eq!(list(LeaseQuery { holder: Some(holder("luis").user), ..LeaseQuery::default() }).await, ["job:", "job;"]);
 }
 
 async fn the_history_of_a_lease_is_read_page_by_page(world: World) {

@@ -7,12 +7,10 @@ mod beside;
 mod calls;
 mod effects;
 mod file;
-mod lanes;
 mod leases;
 mod lives;
 mod plans;
 mod purge;
-mod queues;
 mod schema;
 mod tasks;
 

@@ -59,27 +59,6 @@ async fn plain_sql_can_neither_change_nor_delete_nor_truncate_audit_entries() {
 }
 
 #[tokio::test]
-async fn audit_entries_are_filtered_by_actor_action_and_resource_in_both_directions() {
-    let (store, _) = fresh_store().await;
-    for (name, user) in [("a", "ana"), ("b", "ana"), ("a", "luis"), ("b", "luis")] {
-        decide(&store, lease(name, user, force("mine"))).await.unwrap();
-    }
-    decide(&store, lease("a", "ana", Action::ForceRelease { reason: "done".into(), fence: None })).await.unwrap();
-    let all = AuditQuery { limit: 10, ..AuditQuery::default() };
-    let found = async |query| {
-        let entries = store.audit(query).await.unwrap();
-        entries.iter().map(|entry| entry.n).collect::<Vec<_>>()
-    };
-    assert_eq!(found(all.clone()).await, [5, 4, 3, 2, 1]);
-    assert_eq!(found(AuditQuery { after: Some(2), before: Some(1), ..all.clone() }).await, [3, 4, 5]);
-    assert_eq!(found(AuditQuery { before: Some(4), limit: 2, ..all.clone() }).await, [3, 2]);
-    assert_eq!(found(AuditQuery { resource: Some("a".into()), ..all.clone() }).await, [5, 3, 1]);
-    assert_eq!(found(AuditQuery { resource: Some("a".into()), after: Some(1), ..all.clone() }).await, [3, 5]);
-    assert_eq!(found(AuditQuery { action: Some("lock_force_release".into()), ..all.clone() }).await, [5]);
-    assert_eq!(found(AuditQuery { actor: Some(UserId::new("luis").unwrap()), ..all }).await, [4, 3]);
-}
-
-#[tokio::test]
 async fn a_queue_change_is_audited_with_its_policy_unless_nothing_changed() {
     let (store, url) = fresh_store().await;
     let first = queue(&store, unwindowed(Kind::Inbox)).await;

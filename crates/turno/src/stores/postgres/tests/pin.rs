@@ -105,26 +105,3 @@ async fn a_row_locked_by_another_engine_is_waited_for_and_not_reported_as_pinned
     let (_, granted, state) = waiting.await.unwrap().unwrap();
     assert!(granted && !state.pinned);
 }
-
-#[tokio::test]
-async fn leases_are_listed_by_prefix_holder_and_cursor() {
-    let (store, _) = fresh_store().await;
-    for (name, user) in [("task:10", "ana"), ("task:2", "luis"), ("task", "ana"), ("taskz", "ana"), ("tásk", "ana")] {
-        decide(&store, lease(name, user, CLAIM)).await.unwrap();
-    }
-    let (_, _, state) = decide(&store, lease("task:3", "ana", CLAIM)).await.unwrap();
-    let release = Action::Release { fence: state.grant.unwrap().fence, claim: None };
-    decide(&store, lease("task:3", "ana", release)).await.unwrap();
-    let names = async |query| {
-        let states = store.leases(query).await.unwrap().states;
-        states.iter().map(|state| state.resource.to_string()).collect::<Vec<_>>()
-    };
-    let all = crate::store::LeaseQuery { limit: 100, ..Default::default() };
-    assert_eq!(names(all.clone()).await, ["task", "task:10", "task:2", "taskz", "tásk"], "free leases are not listed");
-    let tasks = crate::store::LeaseQuery { prefix: Some("task:".into()), ..all.clone() };
-    assert_eq!(names(tasks.clone()).await, ["task:10", "task:2"]);
-    let luis = crate::store::LeaseQuery { holder: Some(UserId::new("luis").unwrap()), ..all.clone() };
-    assert_eq!(names(luis).await, ["task:2"]);
-    let behind = crate::store::LeaseQuery { after: Some(resource("task:10")), limit: 2, ..all };
-    assert_eq!(names(behind).await, ["task:2", "taskz"]);
-}
