@@ -65,8 +65,26 @@ pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Opt
 
 /// Merges the changes of an expiry and of a command for one transaction. A row that both change is written once, as the
 /// command leaves it.
-pub(super) fn merge_changes(mut expiry: Changes, mut command: Changes) -> Changes {
-    for seq in std::mem::take(&mut command.undone) {
+pub(super) fn merge_changes(mut expiry: Changes, command: Changes) -> Changes {
+    // Without `..`, so that a new field is merged too.
+    let Changes {
+        bodies,
+        replaced,
+        absorbed,
+        mut insert,
+        mut update,
+        remove,
+        done,
+        undone,
+        errors,
+        came_back,
+        requests,
+        typing,
+        typed,
+        events,
+        audit,
+    } = command;
+    for seq in undone {
         if !expiry.remove.contains(&seq) {
             expiry.undone.push(seq);
             continue;
@@ -74,16 +92,23 @@ pub(super) fn merge_changes(mut expiry: Changes, mut command: Changes) -> Change
         // The expiry exhausted the item and the command retries it, so the row stays.
         expiry.remove.retain(|gone| *gone != seq);
         expiry.done.retain(|done| done.seq != seq);
-        command.update.extend(command.insert.extract_if(.., |item| item.seq == seq));
+        update.extend(insert.extract_if(.., |item| item.seq == seq));
     }
-    let rewritten =
-        |item: &Item| command.remove.contains(&item.seq) || command.update.iter().any(|new| new.seq == item.seq);
+    let rewritten = |item: &Item| remove.contains(&item.seq) || update.iter().any(|new| new.seq == item.seq);
     expiry.update.retain(|item| !rewritten(item));
-    expiry.replaced.append(&mut command.replaced);
-    expiry.insert.append(&mut command.insert);
-    expiry.update.append(&mut command.update);
-    expiry.remove.append(&mut command.remove);
-    expiry.done.append(&mut command.done);
-    expiry.events.append(&mut command.events);
+    expiry.bodies.extend(bodies);
+    expiry.replaced.extend(replaced);
+    expiry.absorbed.extend(absorbed);
+    expiry.insert.extend(insert);
+    expiry.update.extend(update);
+    expiry.remove.extend(remove);
+    expiry.done.extend(done);
+    expiry.errors.extend(errors);
+    expiry.came_back.extend(came_back);
+    expiry.requests.extend(requests);
+    expiry.typing.extend(typing);
+    expiry.typed.extend(typed);
+    expiry.events.extend(events);
+    expiry.audit.extend(audit);
     expiry
 }
