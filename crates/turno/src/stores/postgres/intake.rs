@@ -21,7 +21,6 @@ use crate::clock::Stopwatch;
 use crate::store::{EnqueueGroup, IntakeCaller, IntakeSlice, IntakeStore, Pending, QueueRow, SettleGroup, StoreError};
 use backlog::{Backlog, Found, LIST, Share};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
@@ -121,7 +120,7 @@ impl PostgresStore {
                     self.note_found(who, seen, &rows).await?;
                     return Ok(self.intake.waiting());
                 }
-                Err(failure) => again = self.intake_failed(link, failure, again).await?,
+                Err(failure) => self.failed(link, failure, &mut again).await?,
             }
         }
     }
@@ -234,29 +233,13 @@ impl PostgresStore {
                     Err(StoreError::Conflict(_)) if redo < REDO_MAX => redo += 1,
                     Err(error) => return Err(error),
                 },
-                Err(failure) => match self.intake_failed(link, failure, again).await {
-                    Ok(_) => again = false,
+                Err(failure) => match self.failed(link, failure, &mut again).await {
+                    Ok(()) => {}
                     Err(StoreError::Conflict(_)) if redo < REDO_MAX => redo += 1,
                     Err(error) => return Err(error),
                 },
             }
         }
-    }
-
-    /// Rolls back. Returns `Ok` if one more attempt makes sense: after a pooler's error, a stale connection or a new
-    /// life.
-    async fn intake_failed(&self, mut link: Taken<'_>, failure: TripError, again: bool) -> Result<bool, StoreError> {
-        let (pooler, stale) = (failure.is_from_pooler(), failure.is_lost() && !link.fresh);
-        if pooler {
-            self.address.unprepared.store(true, Ordering::Relaxed);
-        } else if !failure.is_lost() && link.roll_back().await.is_ok() {
-            link.put_back();
-        }
-        if matches!(failure, TripError::AnotherLife) {
-            self.begin_life(false).await?;
-            return if again { Ok(false) } else { Err(failure.into()) };
-        }
-        if again && (pooler || stale) { Ok(false) } else { Err(failure.into()) }
     }
 
     async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, numbers: &[i64]) -> Result<Step, TripError> {
