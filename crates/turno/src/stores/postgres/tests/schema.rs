@@ -1,6 +1,6 @@
 //! Migrations, the dumped schema, and that every statement fits it.
 
-use super::super::call::ALL;
+use super::super::call::{self, ALL};
 use super::*;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,6 +67,35 @@ fn every_file_is_a_statement_in_use() {
         files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     let known: BTreeSet<String> = ALL.iter().map(|sql| sql.name.to_owned()).collect();
     assert_eq!(files, known);
+}
+
+/// The class of every advisory lock, with the statements that take it. Two purposes in one class would wait for each
+/// other. Class 1953854067 belongs to the installation of a source (`sync/render.rs`).
+const LOCK_CLASSES: [(&str, &[&str]); 6] = [
+    ("1953854062", &["lane_lock"]),
+    ("1953854063", &["event_lock", "life_lock"]),
+    ("1953854064", &["completing", "settle_completing"]),
+    ("1953854065", &["intake_lock"]),
+    ("1953854066", &["claim_request_lock"]),
+    ("1953854068", &["life_lock"]),
+];
+
+#[test]
+fn every_advisory_lock_class_has_one_purpose() {
+    let takes = |sql: &&&call::Sql, class| sql.text.contains(class);
+    for (class, names) in LOCK_CLASSES {
+        let found: Vec<&str> = ALL.iter().filter(|sql| takes(sql, class)).map(|sql| sql.name).collect();
+        assert_eq!(found, names, "{class}");
+    }
+    for sql in ALL {
+        let unlisted = sql
+            .text
+            .split("19538540")
+            .skip(1)
+            .filter_map(|rest| rest.get(..2))
+            .find(|last| LOCK_CLASSES.iter().all(|(class, _)| !class.ends_with(last)));
+        assert_eq!(unlisted, None, "{} takes a lock of an unlisted class", sql.name);
+    }
 }
 
 /// The state in which 0.1.0 left tasks when a finalize ended early.
