@@ -116,7 +116,7 @@ pub struct Item {
     /// The newest change, in a sync queue.
     pub revision: i64,
     /// The change that the last delivery carried.
-    pub reference: i64,
+    pub handed: i64,
     /// The item is exhausted, and stays among the unfinished items.
     pub parked: bool,
     /// The worker of the last delivery.
@@ -337,7 +337,7 @@ impl Changes {
             at: now,
             attempt: item.attempt,
             fence: item.fence,
-            revision: item.reference,
+            revision: item.handed,
             holder: item.holder.clone(),
             handed_at: item.claimed_at.filter(|_| ended != Ended::Cancelled || item.expires_at.is_some()),
         });

@@ -51,7 +51,7 @@ pub(crate) struct Db {
     pub(crate) errors: Map<Seq, Vec<AttemptError>>,
     pub(crate) came_back: Map<Seq, Vec<UncountedDelivery>>,
     /// The items handed out under a fence, like an index.
-    pub(crate) reference: Map<Fence, Vec<Seq>>,
+    pub(crate) handed_out: Map<Fence, Vec<Seq>>,
     pub(crate) typing: Map<(QueueId, Lane), Time>,
     /// Request ids of claims, by the item handed out, with the fence of the delivery.
     pub(crate) requests: Map<Seq, (Fence, Arc<str>)>,

@@ -105,7 +105,7 @@ pub fn resume(mut items: Vec<Item>, now: Time) -> Vec<Delivery> {
         fence: members[0].fence,
         attempt: members[0].attempt,
         expires_at: members[0].expires_at.unwrap_or(now),
-        revision: members[0].reference,
+        revision: members[0].handed,
         items: members.iter().map(|item| (item.seq, item.attempt)).collect(),
     });
     deliveries.collect()
@@ -163,7 +163,7 @@ fn make_delivery(
     let (seq, lane, revision) = (group[0].seq, group[0].lane, group[0].revision);
     let size = u32::try_from(group.len()).unwrap_or(u32::MAX);
     for item in group {
-        let reference = Item {
+        let handed_out = Item {
             ready_at: None,
             expires_at: Some(expires_at),
             claimed_at: Some(now),
@@ -171,16 +171,16 @@ fn make_delivery(
             fence,
             group: if item.is_fresh() { fence } else { item.group },
             last: Last::None,
-            reference: item.revision,
+            handed: item.revision,
             holder: Some(want.taker.clone()),
             size,
             ..item
         };
         if let Some(request) = &want.request {
-            changes.requests.push((reference.seq, fence, request.clone()));
+            changes.requests.push((handed_out.seq, fence, request.clone()));
         }
-        items.push((reference.seq, reference.attempt));
-        changes.update.push(reference);
+        items.push((handed_out.seq, handed_out.attempt));
+        changes.update.push(handed_out);
     }
     Delivery { seq, lane, fence, attempt: items[0].1, expires_at, revision, items }
 }

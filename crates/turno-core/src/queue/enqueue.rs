@@ -255,7 +255,7 @@ fn new_item(call: &Enqueue, new: &NewItem, lane: Option<Lane>, number: i64, now:
         group: Fence(0),
         last: Last::None,
         revision: number,
-        reference: 0,
+        handed: 0,
         parked: false,
         holder: None,
         size: 1,

@@ -223,7 +223,7 @@ fn probe(
         claimed_at: Some(now),
         fence: Fence(read.numbers.take()),
         last: Last::None,
-        reference: item.revision,
+        handed: item.revision,
         holder: Some(taker.clone()),
         size: 1,
         ..item
@@ -270,7 +270,7 @@ fn take_out(policy: &Policy, item: Item, ended: Ended, front: Vec<Item>, now: Ti
 
 /// Returns the refusal for an item that is handed out.
 fn busy_refusal(item: &Item) -> ManageRefused {
-    if item.revision > item.reference { ManageRefused::Changing } else { ManageRefused::InProcess }
+    if item.revision > item.handed { ManageRefused::Changing } else { ManageRefused::InProcess }
 }
 
 /// Writes `item` in its place in the lane: as the head, if no item blocks it and no delivery is in process.
@@ -317,7 +317,7 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         group: Fence(-done.seq.0),
         last: Last::None,
         revision: done.revision.max(done.seq.0),
-        reference: done.revision,
+        handed: done.revision,
         parked: false,
         holder: None,
         size: 1,

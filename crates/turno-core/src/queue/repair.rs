@@ -177,7 +177,7 @@ fn give_back_broken(policy: &Policy, items: &mut [Item], spared: &[Fence], now: 
             item.expires_at = None;
         } else if item.expires_at.is_some() && kept.contains(&item.fence) {
             item.ready_at = None;
-            if item.attempt == 0 && item.revision <= item.reference {
+            if item.attempt == 0 && item.revision <= item.handed {
                 item.attempt = 1;
             }
         } else if item.expires_at.is_some() {
@@ -223,7 +223,7 @@ pub(super) fn is_whole(items: &[&Item], fence: Fence) -> bool {
 /// Puts the item back in its place and takes the attempt back.
 fn give_back(item: &mut Item, now: Time) {
     item.attempt = item.attempt.saturating_sub(1);
-    item.not_before = if item.revision > item.reference { item.not_before.max(now) } else { item.not_before.min(now) };
+    item.not_before = if item.revision > item.handed { item.not_before.max(now) } else { item.not_before.min(now) };
     // This was its first delivery, so the item is fresh again and others may join its group.
     if item.group == item.fence {
         item.group = Fence(0);
@@ -264,7 +264,7 @@ fn restore(
         group: Fence(0),
         last: Last::None,
         revision: lost.seq.0,
-        reference: 0,
+        handed: 0,
         parked: false,
         holder: None,
         size: 1,
@@ -333,7 +333,7 @@ fn cancelled(item: &Item, now: Time) -> Done {
         at: now,
         attempt: item.attempt,
         fence: item.fence,
-        revision: item.reference,
+        revision: item.handed,
         holder: item.holder.clone(),
         handed_at: None,
     }

@@ -265,7 +265,7 @@ impl Settlement<'_> {
         for (index, item) in members.into_iter().enumerate() {
             if through.is_some_and(|through| index > through) {
                 self.return_untried(item, None);
-            } else if item.revision > item.reference {
+            } else if item.revision > item.handed {
                 self.supersede(item, Last::Superseded, None);
                 outcome = SettleOutcome::Superseded;
             } else {
@@ -302,7 +302,7 @@ impl Settlement<'_> {
             match at {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
                 Some(at) if index > at => self.return_untried(item, None),
-                _ if item.revision > item.reference => {
+                _ if item.revision > item.handed => {
                     self.supersede(item, Last::Superseded, Some(error));
                     outcome.get_or_insert(SettleOutcome::Superseded);
                 }
@@ -328,7 +328,7 @@ impl Settlement<'_> {
         let retry_at = self.now + wait;
         let mut outcome = SettleOutcome::Retrying { retry_at };
         for mut item in members {
-            if item.revision > item.reference {
+            if item.revision > item.handed {
                 self.supersede(item, Last::Superseded, error);
                 outcome = SettleOutcome::Superseded;
                 continue;
@@ -350,7 +350,7 @@ impl Settlement<'_> {
     /// Counts the expired delivery as an attempt and makes its items available at once, without a back-off.
     fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
-            if item.revision > item.reference {
+            if item.revision > item.handed {
                 self.supersede(item, Last::Expired, Some(NOT_SETTLED));
             } else {
                 self.attempt_failed(item, NOT_SETTLED, Some(Span::ZERO), false, Last::Expired);

@@ -78,7 +78,7 @@ impl Item {
     pub fn state(&self, now: Time) -> ItemState {
         match self.expires_at {
             _ if self.parked => ItemState::Exhausted,
-            Some(_) if self.revision > self.reference => ItemState::Pending,
+            Some(_) if self.revision > self.handed => ItemState::Pending,
             Some(at) if now < at => ItemState::InProcess,
             Some(_) => ItemState::Error,
             None if self.last == Last::Failed => ItemState::Error,

@@ -190,7 +190,7 @@ pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptErr
         Some(expires_at) if read.now < expires_at && read.is_whole(item) => running(item, expires_at),
         _ if read.is_damaged(item) => WhyReason::Damaged,
         Some(_) if read.is_completing(item) => completing(item),
-        Some(_) if item.revision <= item.reference && item.attempt >= read.policy.max_attempts => {
+        Some(_) if item.revision <= item.handed && item.attempt >= read.policy.max_attempts => {
             WhyReason::Exhausted { error: Some(NOT_SETTLED.to_owned()) }
         }
         _ if read.paused => WhyReason::Paused,

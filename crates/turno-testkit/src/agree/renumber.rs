@@ -117,7 +117,7 @@ fn blank_record(record: &mut ItemRecord, numbers: &mut Vec<i64>) {
         fence(&mut item.fence, numbers);
         fence(&mut item.group, numbers);
         number(&mut item.revision, numbers);
-        number(&mut item.reference, numbers);
+        number(&mut item.handed, numbers);
     }
     if let Some(done) = &mut record.done {
         seq(&mut done.seq, numbers);

@@ -430,7 +430,7 @@ async fn every_column_of_an_item_survives_the_store(mut world: World) {
         (stored.holder.as_ref().map(|taker| taker.as_str()), stored.lane),
         (Some("worker-1"), got.reference.lane)
     );
-    assert_eq!((stored.revision, stored.reference, stored.size), (got.revision, got.revision, 1));
+    assert_eq!((stored.revision, stored.handed, stored.size), (got.revision, got.revision, 1));
     assert_eq!(record.body.action.as_deref(), Some("ACTUALIZAR"));
     assert_eq!(record.body.key.as_ref().map(Key::as_str), Some("clave ü"));
     let error = &record.errors[0];

@@ -216,7 +216,7 @@ impl Db {
         }
         if let Some(at) = item.expires_at {
             self.expiring.insert((at, item.seq));
-            let members = self.reference.entry(item.fence).or_default();
+            let members = self.handed_out.entry(item.fence).or_default();
             if !members.contains(&item.seq) {
                 members.push(item.seq);
             }

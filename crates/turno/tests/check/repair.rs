@@ -13,7 +13,7 @@ use turno_testkit::conformance::{Backend, World};
 pub(super) struct Shape {
     pub(super) name: &'static str,
     /// How many deliveries are in process at the damage: 0, or 1 with the first three items.
-    reference: usize,
+    handed: usize,
     sql: &'static str,
     /// The invariant that the check reports, and a part of its text.
     found: (&'static str, &'static str),
@@ -27,7 +27,7 @@ pub(super) struct Shape {
 
 const ALL: &[&str] = &["m1", "m2", "m3", "m4", "m5", "m6"];
 const WAITING: Shape =
-    Shape { name: "", reference: 0, sql: "", found: ("", ""), drained: ALL, settleable: false, why: "damaged" };
+    Shape { name: "", handed: 0, sql: "", found: ("", ""), drained: ALL, settleable: false, why: "damaged" };
 
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
@@ -51,21 +51,21 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "a_second_delivery_that_took_an_item_of_the_first",
-        reference: 1,
+        handed: 1,
         sql: "update turno.hot set fence = fence + 1, size = 1 where seq = (select seq from turno.body where id = 'm3')",
         found: ("Q10", "was handed out with 3 items and has 2"),
         ..WAITING
     },
     Shape {
         name: "a_delivery_of_a_wrong_size",
-        reference: 1,
+        handed: 1,
         sql: "update turno.hot set size = 5 where expires_at is not null and lane is not null",
         found: ("Q10", "was handed out with 5 items and has 3"),
         ..WAITING
     },
     Shape {
         name: "a_head_beside_a_delivery",
-        reference: 1,
+        handed: 1,
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm5')",
         found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
         drained: &["m4", "m5", "m6"],
@@ -74,7 +74,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "two_whole_deliveries",
-        reference: 1,
+        handed: 1,
         sql: "update turno.hot set fence = 2, size = 1, expires_at = 9000000000000, attempt = 1, handed = revision
               where seq = (select seq from turno.body where id = 'm5')",
         found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
@@ -91,7 +91,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "an_item_of_a_delivery_without_a_body",
-        reference: 1,
+        handed: 1,
         sql: "delete from turno.body where id = 'm2'",
         found: ("Q5", "it is unfinished and carries nothing"),
         drained: &["m1", "m3", "m4", "m5", "m6"],
@@ -115,7 +115,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "an_item_that_is_ready_and_handed_out",
-        reference: 1,
+        handed: 1,
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm1')",
         found: ("Q8", "queue bot, item m1: its condition contradicts itself"),
         drained: &["m4", "m5", "m6"],
@@ -130,7 +130,7 @@ async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &ALL.iter().map(|id| (*id, "ana")).collect::<Vec<_>>()).await;
-    let got = if shape.reference > 0 { queue.claim(Claim::by("dead")).await.unwrap().pop() } else { None };
+    let got = if shape.handed > 0 { queue.claim(Claim::by("dead")).await.unwrap().pop() } else { None };
     push(&queue, &[("n1", "leo"), ("n2", "leo")]).await;
     assert_eq!(findings(&world.turno).await, [], "intact before");
     plant(&world, shape.sql).await;

@@ -10,7 +10,7 @@ impl Settlement<'_> {
     pub(super) fn park(&mut self, members: Vec<Item>, error: Option<&str>) -> SettleOutcome {
         let mut outcome = SettleOutcome::Returned;
         for mut item in members {
-            if item.revision > item.reference {
+            if item.revision > item.handed {
                 self.supersede(item, Last::Superseded, error);
                 outcome = SettleOutcome::Superseded;
                 continue;

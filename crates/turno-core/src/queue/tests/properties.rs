@@ -133,7 +133,7 @@ fn expire_all(shelf: &mut Shelf) {
     for item in expired.iter().filter(|item| fences.insert(item.fence)) {
         let members = expired.iter().filter(|other| other.fence == item.fence);
         let items = members.map(|other| (other.seq, other.attempt)).collect();
-        let (expires_at, revision) = (Time(0), item.reference);
+        let (expires_at, revision) = (Time(0), item.handed);
         let delivery =
             Delivery { seq: item.seq, lane: item.lane, fence: item.fence, attempt: 0, expires_at, revision, items };
         assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Expired);

@@ -127,7 +127,7 @@ proptest! {
                 Harm::NotReady => item.ready_at = None,
                 Harm::DeliveryRef(fence, size) => {
                     (item.fence, item.size, item.expires_at) = (Fence(fence), size, Some(at));
-                    (item.attempt, item.reference) = (item.attempt.max(1), item.revision);
+                    (item.attempt, item.handed) = (item.attempt.max(1), item.revision);
                 }
                 Harm::GivenUp => item.expires_at = None,
                 Harm::Size(size) => item.size = size,

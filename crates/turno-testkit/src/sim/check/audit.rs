@@ -28,8 +28,8 @@ impl Queues<'_> {
                 Is::Waiting => &mut count.pending,
                 Is::Failed | Is::Tried => &mut count.error,
                 // An item that changed during a delivery counts as pending.
-                Is::DeliveryRef(_) if item.revision > item.reference => &mut count.pending,
-                Is::DeliveryRef(_) => &mut count.in_process,
+                Is::HandedOut(_) if item.revision > item.handed => &mut count.pending,
+                Is::HandedOut(_) => &mut count.in_process,
                 Is::Parked | Is::Done(Ended::Exhausted) => &mut count.exhausted,
                 Is::Done(Ended::Processed) => &mut count.processed,
                 Is::Done(Ended::Cancelled) => &mut count.cancelled,

@@ -88,7 +88,7 @@ impl Queues<'_> {
                 not_before: now + new.delay,
                 ready_at: None,
                 revision: seq.0,
-                reference: 0,
+                handed: 0,
                 change,
                 handed_change: 0,
                 decided_at: now,
@@ -148,7 +148,7 @@ impl Queues<'_> {
         }
         item.payload = new.payload.clone();
         item.attempts = 0;
-        if !matches!(item.is, Is::DeliveryRef(_)) {
+        if !matches!(item.is, Is::HandedOut(_)) {
             item.is = Is::Waiting;
             item.since = now + new.delay;
         }
@@ -174,7 +174,7 @@ impl Queues<'_> {
             return fault("S4", name, text);
         }
         item.revision = row.revision;
-        let runs = row.ready_at.is_some() && !row.parked || matches!(item.is, Is::DeliveryRef(_));
+        let runs = row.ready_at.is_some() && !row.parked || matches!(item.is, Is::HandedOut(_));
         if !runs || row.attempt != 0 {
             return fault("S6", name, format!("a new change left it as {row:?}"));
         }

@@ -39,7 +39,7 @@ impl Queues<'_> {
                 Is::Done(Ended::Processed) => {
                     return fault("Q4", name, "the item was handed out again after its ack");
                 }
-                Is::DeliveryRef(fence) => {
+                Is::HandedOut(fence) => {
                     let until = self.deliveries.get(&fence).map(|known| known.until);
                     return fault("Q3", name, format!("handed out again before {until:?}, at {}", now.0));
                 }
@@ -96,7 +96,7 @@ impl Queues<'_> {
             .filter_map(|seq| Some((*seq, self.items.get(seq)?)))
             .filter(|(_, item)| !(item.is == Is::Parked && policy.kind == Kind::Sync))
             .collect();
-        if open.iter().any(|(_, item)| matches!(item.is, Is::DeliveryRef(_))) {
+        if open.iter().any(|(_, item)| matches!(item.is, Is::HandedOut(_))) {
             return fault("Q2", name, "a second delivery of a key that is being processed");
         }
         let older = policy.kind == Kind::Sync && delivery.revision < lane.last_revision;
@@ -142,13 +142,13 @@ impl Queues<'_> {
         for (seq, attempt) in &delivery.items {
             members.push(*seq);
             if let Some(item) = self.items.get_mut(seq) {
-                item.is = Is::DeliveryRef(delivery.fence);
+                item.is = Is::HandedOut(delivery.fence);
                 item.attempts = *attempt;
                 item.fence = delivery.fence;
                 if item.group == Fence(0) {
                     item.group = delivery.fence;
                 }
-                item.reference = item.revision;
+                item.handed = item.revision;
                 item.handed_change = item.change;
             }
         }

@@ -17,7 +17,7 @@ pub(super) enum Is {
     Failed,
     /// Waiting, with attempts counted: the delivery expired, or was returned after an earlier failure.
     Tried,
-    DeliveryRef(Fence),
+    HandedOut(Fence),
     Parked,
     Done(Ended),
 }
@@ -37,7 +37,7 @@ pub(super) struct Known {
     pub(super) not_before: Time,
     pub(super) ready_at: Option<Time>,
     pub(super) revision: i64,
-    pub(super) reference: i64,
+    pub(super) handed: i64,
     /// The change of its key that the item carries, counted by the checker, and the one that was handed out.
     pub(super) change: u64,
     pub(super) handed_change: u64,
@@ -204,14 +204,14 @@ impl<'a> Queues<'a> {
         let right = match answer {
             // The transaction may have read before the item was inserted.
             Err(ManageRefused::Unknown) => item.born > commit.began,
-            Err(ManageRefused::InProcess | ManageRefused::Changing) => matches!(item.is, Is::DeliveryRef(_)),
+            Err(ManageRefused::InProcess | ManageRefused::Changing) => matches!(item.is, Is::HandedOut(_)),
             Err(ManageRefused::Finished) => finished,
             Err(ManageRefused::Waiting) => matches!(item.is, Is::Waiting | Is::Tried),
             Ok(ManageAnswer::Retried) => {
                 matches!(item.is, Is::Parked | Is::Failed | Is::Done(Ended::Exhausted)) && group.wish == Manage::Retry
             }
             Ok(ManageAnswer::Cancelled) => {
-                !finished && !matches!(item.is, Is::DeliveryRef(_)) && group.wish == Manage::Cancel
+                !finished && !matches!(item.is, Is::HandedOut(_)) && group.wish == Manage::Cancel
             }
             Ok(ManageAnswer::Released) => item.is == Is::Parked && group.wish == Manage::Release,
             // No destination is probed in the simulation.

@@ -24,7 +24,7 @@ enum Fate {
 
 fn exhausted(row: &Item) -> Done {
     let (seq, queue, at, fence) = (row.seq, row.queue, row.not_before, row.fence);
-    let (attempt, revision) = (row.attempt, row.reference);
+    let (attempt, revision) = (row.attempt, row.handed);
     Done { seq, queue, ended: Ended::Exhausted, at, attempt, fence, revision, holder: None, handed_at: None }
 }
 
@@ -132,7 +132,7 @@ impl Queues<'_> {
     ) -> Result<Option<Fence>, Fault> {
         let lane = self.items.get(&seq).and_then(|item| self.lanes.get(&(item.queue, item.key.clone()?)));
         let reference = |seq: &Seq| match self.items.get(seq)?.is {
-            Is::DeliveryRef(fence) => Some(fence),
+            Is::HandedOut(fence) => Some(fence),
             _ => None,
         };
         let fence = lane.into_iter().flat_map(|lane| &lane.open).chain([&seq]).find_map(reference);
@@ -172,7 +172,7 @@ impl Queues<'_> {
 
     fn fate(&self, act: &Act, seq: Seq, index: usize, named: Option<usize>) -> Fate {
         let item = &self.items[&seq];
-        let changed = item.revision > item.reference;
+        let changed = item.revision > item.handed;
         let behind = named.is_some_and(|named| index > named);
         let before = named.is_some_and(|named| index < named);
         match act {

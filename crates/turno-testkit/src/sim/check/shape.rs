@@ -55,13 +55,13 @@ impl Queues<'_> {
         }
         *decided_at = commit.now;
         let until = match item.is {
-            Is::DeliveryRef(fence) if fence == row.fence => self.deliveries.get(&fence).map(|known| known.until),
+            Is::HandedOut(fence) if fence == row.fence => self.deliveries.get(&fence).map(|known| known.until),
             Is::Done(_) => return fault("Q4", name, format!("the item is finished and has a row again: {row:?}")),
             _ => None,
         };
         let right = row.parked == (item.is == Is::Parked)
             && row.expires_at == until
-            && matches!(item.is, Is::DeliveryRef(_)) == until.is_some();
+            && matches!(item.is, Is::HandedOut(_)) == until.is_some();
         if !right {
             return fault(blame, name, format!("{row:?} was written, but the item is {:?} until {until:?}", item.is));
         }
@@ -91,7 +91,7 @@ impl Queues<'_> {
         if policy.kind == Kind::Sync && open.len() > 1 {
             return fault("S3", name(), format!("unfinished are {open:?}"));
         }
-        let busy = open.iter().any(|seq| matches!(self.items[seq].is, Is::DeliveryRef(_)));
+        let busy = open.iter().any(|seq| matches!(self.items[seq].is, Is::HandedOut(_)));
         let mut heads = open.iter().filter(|seq| self.items[seq].ready_at.is_some());
         let (head, second) = (heads.next(), heads.next());
         if second.is_some() || busy && head.is_some() {

@@ -254,7 +254,7 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
         let mut loaded = env.db.load(&reference, group.names_items(index), from);
         if env.has(Bug::AckSwallowsChange) && matches!(settle.act, Act::Ack { .. }) {
             for member in &mut loaded.members {
-                member.item.revision = member.item.reference;
+                member.item.revision = member.item.handed;
             }
         }
         if env.has(Bug::SuccessorWrongOrder)

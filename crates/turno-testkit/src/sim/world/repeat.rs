@@ -9,7 +9,7 @@ use turno_core::queue::{DeliveryRef, Ended, Last, SettleOutcome};
 /// It reads every item and returns `None` once the failed one has moved on. Reading only the first item would
 /// take a failure in the middle of a group for an ack.
 pub(super) fn settled(db: &Db, reference: &DeliveryRef) -> Option<SettleOutcome> {
-    let members = db.reference.get(&reference.fence).filter(|seqs| seqs.first() == Some(&reference.seq))?;
+    let members = db.handed_out.get(&reference.fence).filter(|seqs| seqs.first() == Some(&reference.seq))?;
     let mut failed = None;
     for seq in members {
         let errors = db.errors.get(seq);

@@ -60,8 +60,7 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
 
 /// Returns whether the table's defaults cover all other columns of the item.
 fn is_plain(item: &Item) -> bool {
-    let unhanded =
-        item.expires_at.is_none() && item.claimed_at.is_none() && item.holder.is_none() && item.reference == 0;
+    let unhanded = item.expires_at.is_none() && item.claimed_at.is_none() && item.holder.is_none() && item.handed == 0;
     unhanded
         && item.attempt == 0
         && item.fence == Fence(0)
@@ -121,7 +120,7 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .bigs(items().map(|item| item.group.0))
         .smalls(items().map(|item| last_to(item.last)))
         .bigs(items().map(|item| item.revision))
-        .bigs(items().map(|item| item.reference))
+        .bigs(items().map(|item| item.handed))
         .flags(items().map(|item| item.parked))
         .maybe_texts(items().map(|item| item.holder.as_ref().map(WorkerName::as_str)))
         .maybe_smalls(items().map(|item| size_to(item.size)))

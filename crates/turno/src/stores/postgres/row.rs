@@ -57,7 +57,7 @@ pub(super) fn item(row: &Row, at: usize) -> Result<Item, TripError> {
         group: Fence(get(row, at + 10)?),
         last: last_from(get(row, at + 11)?)?,
         revision: get(row, at + 12)?,
-        reference: get(row, at + 13)?,
+        handed: get(row, at + 13)?,
         parked: get(row, at + 14)?,
         holder: get::<Option<&str>>(row, at + 15)?.map(WorkerName::from),
         size: get::<Option<i16>>(row, at + 16)?.map_or(Ok(1), u32::try_from).map_err(garbled)?,

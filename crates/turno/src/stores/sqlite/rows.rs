@@ -81,7 +81,7 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         group: Fence(row.get(10)?),
         last: last(row, 11)?,
         revision: row.get(12)?,
-        reference: row.get(13)?,
+        handed: row.get(13)?,
         parked: row.get(14)?,
         holder: row.get::<_, Option<Arc<str>>>(15)?.map(WorkerName::from),
         size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
