@@ -35,6 +35,9 @@ pub const TOGETHER_ATTEMPTS: u32 = 2;
 /// How many due heads a probe chooses from: more than the failures that mark a destination as down, so that at least
 /// one head has not failed yet, and few enough to keep locked.
 pub const PROBE_HEADS: usize = 64;
+/// How many due heads one transaction locks at most, whatever its callers want together. The remaining callers claim
+/// again.
+pub const CLAIM_HEADS_MAX: usize = 5_000;
 /// Longest back-off between two attempts. The policy's doubling stops here.
 pub const BACKOFF_MAX: Span = Span::from_secs(3_600);
 /// Longest life of a session for an application's user: the application makes a new one instead of storing it.

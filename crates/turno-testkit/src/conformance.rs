@@ -21,6 +21,7 @@ mod instances;
 mod lane;
 mod lease;
 mod live;
+mod queue;
 mod reads;
 mod retry;
 mod schema;
@@ -63,6 +64,7 @@ pub fn all() -> Vec<Case> {
         lease::cases(),
         expiry::cases(),
         lane::cases(),
+        queue::cases(),
         ids::cases(),
         inbox::cases(),
         sync::cases(),

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Link, Person, Token};
-use turno::core::audit::{Actor, AuditAction, Draft, Entry, Hash, Head};
+use turno::core::audit::{Actor, Entry, Hash, Head};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
@@ -28,8 +28,8 @@ use turno::core::text::clip_text;
 use turno::core::time::Time;
 use turno::store::{
     Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow,
-    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue,
+    QueueRow, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -177,34 +177,7 @@ impl Store for Model {
     }
 
     fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
-        let now = self.now();
-        let mut rows = self.rows();
-        let before = rows.queues.iter().find(|queue| queue.name == put.name).cloned();
-        if put.is_late(before.as_ref()) {
-            return ready(Ok(None));
-        }
-        let (PutQueue { name, policy, push, .. }, before) = (put, before.and_then(|queue| queue.push));
-        let id = QueueId(rows.queues.len() as i32 + 1);
-        let value = serde_json::to_value(&policy).expect("a policy is valid JSON");
-        let shown = push.audited(before.as_ref());
-        let push = push.text(before.as_ref());
-        rows.release(&name, &policy, &by, now);
-        let (row, created) = match rows.queues.iter_mut().find(|queue| queue.name == name) {
-            Some(queue) if queue.policy == policy && queue.push == push => return ready(Ok(Some(queue.clone()))),
-            Some(queue) => {
-                queue.version += 1;
-                (queue.policy, queue.push) = (policy, push);
-                (queue.clone(), false)
-            }
-            None => {
-                let row = QueueRow { id, name, policy, version: 1, paused: false, purged: 0, push };
-                rows.queues.push(row.clone());
-                (row, true)
-            }
-        };
-        let entry = Draft::new(by, AuditAction::QueuePut, row.name.as_str());
-        rows.note(now, entry.with([("policy", value), ("push", shown), ("created", created.into())]));
-        ready(Ok(Some(row)))
+        ready(self.rows().put_queue(&put, by, self.now()))
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
@@ -227,17 +200,8 @@ impl Store for Model {
         ready(Ok(fits))
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
-        let now = self.now();
-        let mut rows = self.rows();
-        let Some(row) = rows.queues.iter_mut().find(|row| row.id == queue) else {
-            return ready(Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0))));
-        };
-        row.paused = paused;
-        let action = if paused { AuditAction::QueuePause } else { AuditAction::QueueResume };
-        let entry = Draft::new(by, action, row.name.as_str());
-        rows.note(now, entry);
-        ready(Ok(()))
+    fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()> {
+        ready(self.rows().pause_queue(&pause, self.now()))
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
@@ -338,7 +302,7 @@ impl Store for Model {
                     Err(EffectError::Store(error)) => return Err(error),
                 },
             };
-            Ok(self.rows().end_line(&apply, going, done))
+            Ok(self.rows().end_line(&apply, going, done, self.now()))
         })
     }
 

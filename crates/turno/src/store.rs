@@ -38,10 +38,9 @@ pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pul
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
 pub use purge::Purge;
-pub(crate) use queue::render_kind_refusal;
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Outlived, Push, PushChange, PutQueue, SettleGroup,
-    SettleRead, TypingGroup, purge_entry,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Outlived, PauseQueue, Push, PushChange, PutChange,
+    PutDecision, PutQueue, QueueRow, SettleGroup, SettleRead, TypingGroup, purge_entry,
 };
 pub use repair::{Found, RepairGroup, RepairOutcome};
 pub use schema::SchemaState;
@@ -60,7 +59,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
-use turno_core::queue::{Accepted, Cleared, DeliveryRef, Policy, SettleOutcome, Waited};
+use turno_core::queue::{Accepted, Cleared, DeliveryRef, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -128,25 +127,6 @@ pub enum Outcomes {
     Access(Box<AccessOutcome>),
 }
 
-/// A queue as stored in the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueRow {
-    /// The queue's number, unique in this database.
-    pub id: QueueId,
-    /// The queue's name.
-    pub name: QueueName,
-    /// The queue's policy.
-    pub policy: Policy,
-    /// Grows with every change of the policy or the push, so that a stale copy is noticed.
-    pub version: i64,
-    /// While a queue is paused, claims return nothing.
-    pub paused: bool,
-    /// How many finished items have been purged so far.
-    pub purged: i64,
-    /// The push destination, in a format that only the server reads. `None` if only workers claim.
-    pub push: Option<Arc<str>>,
-}
-
 /// A database that stores Turno's state: SQLite, PostgreSQL, or the simulator's.
 pub trait Store: Send + Sync + 'static {
     /// Returns the product, version and location, for people: `SQLite 3.54.1, turno.db`.
@@ -182,10 +162,7 @@ pub trait Store: Send + Sync + 'static {
     /// Returns ended ownerships of a resource, from the history.
     fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
 
-    /// Creates a queue, or changes its policy and push, and audits the change as `queue_put` with both.
-    ///
-    /// Returns `Rejected` if the kind would change while the queue has unfinished items. An unchanged queue keeps its
-    /// version and leaves no audit entry. Returns `None` and changes nothing if `seen` is not the stored version.
+    /// Creates a queue, or changes its policy and push, as [`PutQueue::decide`] says. Returns `None` if it is late.
     fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>>;
 
     /// Returns the recorded health of a queue's destination; `None` if the destination never failed.
@@ -198,8 +175,8 @@ pub trait Store: Send + Sync + 'static {
     /// `false` if another process stored a version since the one that `destination` was derived from.
     fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool>;
 
-    /// Pauses or resumes a queue, and audits that (`queue_pause`, `queue_resume`) even if nothing changed.
-    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()>;
+    /// Pauses or resumes a queue, and writes the audit entry that [`PauseQueue::decide`] returns.
+    fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()>;
 
     /// Returns a queue by name.
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>>;
@@ -256,8 +233,8 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// The transaction holds the lease against takers but not against heartbeats, locks the line, reads the clock, and
     /// asks [`begin_line`](turno_core::task::begin_line). Then it runs the effect (the stock ledger if `effect` is
-    /// `None`), saves the line with a note, and last renews the lease as work does. If the effect refuses, its writes
-    /// are undone and the line is saved as failed.
+    /// `None`), saves the line with a note, and last renews the lease ([`Apply::renewed`]). If the effect refuses, its
+    /// writes are undone and the line is saved as failed.
     fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep>;
 
     /// Returns one task with its lines.
@@ -341,7 +318,7 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the head of the audit.
     fn audit_head(&self) -> Pending<'_, Head>;
 
-    /// Deletes up to `limit` old rows and returns how many. Audits the purge where users' data is deleted.
+    /// Deletes up to `limit` old rows and returns how many. Purged items are audited as [`purge_entry`] says.
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
 
     /// Examines the next `limit` leases behind `after`, ordered by resource name, and deletes those that have no

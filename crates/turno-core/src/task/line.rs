@@ -2,8 +2,8 @@
 
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
-use crate::event::{Event, EventName, Topic};
-use crate::id::{BadName, Fence, Serial, Sku, UserId};
+use crate::event::{Event, Topic};
+use crate::id::{Fence, Numbers, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
 use crate::text::clip_text;
@@ -298,7 +298,7 @@ impl Apply {
     }
 
     /// Returns the heartbeat that renews the lease. Applying a line counts as work, even if it fails.
-    pub fn work(&self) -> lease::Command {
+    fn work(&self) -> lease::Command {
         lease::Command {
             resource: self.task.resource(),
             who: self.who.clone(),
@@ -306,6 +306,15 @@ impl Apply {
             policy: self.policy.clone(),
             action: lease::Action::Heartbeat { fence: self.fence, idle: Some(Span::ZERO), worked: true },
         }
+    }
+
+    /// Returns the ownership after this work, if it changes. `lease` and `now` are read after the effect.
+    ///
+    /// An ownership that expired during a long effect stays as it is. No other holder could take it meanwhile, because
+    /// the line holds its lock, and the next command on the lease ends and announces it.
+    pub fn renewed(&self, mut lease: lease::State, now: Time) -> Option<lease::Grant> {
+        let decision = lease::decide(&mut lease, &self.work(), now, &mut Numbers::new(Vec::new()));
+        lease.grant.filter(|_| decision.answer.is_ok() && decision.changed)
     }
 }
 

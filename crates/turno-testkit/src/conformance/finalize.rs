@@ -2,16 +2,20 @@
 
 use super::task::{ask, claim, finalize, get, ready, stock, units};
 use super::world::{World, holder};
+use std::sync::Arc;
 use turno::Turno;
+use turno::clock::Manual;
 use turno::core::id::Fence;
 use turno::core::lease::{self, Action as OnLease, Policy};
 use turno::core::task::{Action, Apply, LineOutcome, Movement, Outcome, Refused, Status, TaskId};
-use turno::store::{AuditQuery, LineStep, TaskQuery};
+use turno::core::time::Span;
+use turno::store::{AuditQuery, Effect, EffectFuture, LineStep, LineToApply, TaskQuery, Tx};
 
 super::cases![
     a_finalize_cut_off_by_a_crash_leaves_the_task_partially_completed,
     a_finalize_that_lost_its_lock_lists_every_applied_line,
     cancelling_a_task_with_applied_lines_needs_a_confirmation,
+    a_lease_that_expires_during_an_effect_is_ended_by_the_next_command,
 ];
 
 /// Applies one line as a finalize does and stops there, as if the process had died afterwards.
@@ -80,4 +84,31 @@ async fn cancelling_a_task_with_applied_lines_needs_a_confirmation(world: World)
     let actions: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
     assert_eq!(actions, ["task_cancel"], "the refusal left no entry");
     assert!(entries[0].detail.contains("\"lines_applied\":[1]"), "{}", entries[0].detail);
+}
+
+/// An effect that takes longer than the ttl.
+struct Slow(Arc<Manual>);
+
+impl Effect for Slow {
+    fn apply<'a>(&'a self, _: &'a LineToApply, _: &'a mut dyn Tx) -> EffectFuture<'a> {
+        self.0.advance(Span::from_secs(200));
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+async fn a_lease_that_expires_during_an_effect_is_ended_by_the_next_command(world: World) {
+    let turno = &world.turno;
+    let id = ready(turno, vec![units("x", Movement::In, 5)]).await;
+    let fence = claim(turno, id, "ana").await;
+    let apply = Apply { task: id, number: 1, fence, who: holder("ana"), via: None, policy: Policy::of_tasks() };
+    let store = turno.store().unwrap();
+    let step = store.apply_line(apply, Some(Arc::new(Slow(world.time.clone())))).await.unwrap();
+    assert_eq!(step, LineStep::Settled(LineOutcome::Applied), "the line's lock kept other holders away");
+    assert_eq!(store.ending(id.resource(), fence).await.unwrap(), None, "the line does not end the lease");
+    let peeked = store.peek(vec![id.resource()]).await.unwrap();
+    let grant = peeked.states[0].grant.clone().unwrap();
+    assert!(grant.fence == fence && grant.expires_at <= peeked.now, "the lease is not renewed either");
+    claim(turno, id, "luis").await;
+    let ending = store.ending(id.resource(), fence).await.unwrap().unwrap();
+    assert_eq!(ending.reason, lease::Reason::Expired);
 }

@@ -99,23 +99,26 @@ impl Rows {
     }
 
     /// Removes finished items, counts them and adds an audit entry.
-    pub(super) fn forget(&mut self, queue: QueueId, before: Time, by: &Actor, seqs: Vec<Seq>, now: Time) {
-        let Some(row) = self.queues.iter_mut().find(|row| row.id == queue) else {
-            return;
-        };
-        row.purged += seqs.len() as i64;
-        let entry = purge_entry(by.clone(), row.name.as_str(), seqs.len() as i64, before);
+    pub(super) fn forget(
+        &mut self,
+        queue: QueueId,
+        before: Time,
+        by: Actor,
+        seqs: Vec<Seq>,
+        now: Time,
+    ) -> Result<(), StoreError> {
+        let row = self.queues.iter_mut().find(|row| row.id == queue);
+        let entry = purge_entry(by, row.as_ref().map(|row| row.name.as_str()), seqs.len() as i64, before)?;
+        row.into_iter().for_each(|row| row.purged += seqs.len() as i64);
         self.db.forget(&seqs);
-        self.note(now, entry);
+        entry.into_iter().for_each(|entry| self.note(now, entry));
+        Ok(())
     }
 
     pub(super) fn purge(&mut self, what: Purge, limit: u32, now: Time) -> Result<u64, StoreError> {
         let limit = limit as usize;
         match what {
             Purge::Items { queue, before, by } => {
-                if !self.queues.iter().any(|row| row.id == queue) {
-                    return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
-                }
                 let old = self
                     .db
                     .done
@@ -125,9 +128,7 @@ impl Rows {
                 old.sort();
                 old.truncate(limit);
                 let count = old.len();
-                if count > 0 {
-                    self.forget(queue, before, &by, old.into_iter().map(|(_, seq)| seq).collect(), now);
-                }
+                self.forget(queue, before, by, old.into_iter().map(|(_, seq)| seq).collect(), now)?;
                 Ok(count as u64)
             }
             Purge::Absorbed { queue, before } => {

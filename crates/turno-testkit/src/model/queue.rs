@@ -3,14 +3,15 @@
 use super::Rows;
 use crate::db::BOTTOM;
 use turno::core::audit::Actor;
-use turno::core::id::{QueueName, Seq};
+use turno::core::id::{QueueId, Seq};
 use turno::core::queue::{
-    Changes, ClaimRead, ClearRead, DeliveryRef, EnqueueRead, Item, ManageRead, Policy, Settle, SettleOutcome, Trace,
+    Changes, ClaimRead, ClearRead, DeliveryRef, Done, Ended, EnqueueRead, Item, ManageRead, Settle, SettleOutcome,
+    Trace,
 };
 use turno::core::time::Time;
 use turno::store::{
-    Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead,
-    TypingGroup,
+    Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, PauseQueue, PutDecision,
+    PutQueue, QueueRow, SettleGroup, SettleRead, StoreError, TypingGroup,
 };
 
 impl Rows {
@@ -22,7 +23,8 @@ impl Rows {
             self.db.absorbed.remove(id);
         }
         for (queue, (before, seqs)) in outlived.items {
-            self.forget(queue, before, &Actor::system(), seqs, now);
+            let forgotten = self.forget(queue, before, Actor::system(), seqs, now);
+            forgotten.expect("the queue of a known item exists");
         }
         let front = |(queue, lane, size)| ((queue, lane), self.db.front_items(queue, lane, BOTTOM, size as usize));
         let fronts = group.lanes().into_iter().map(front).collect();
@@ -58,14 +60,9 @@ impl Rows {
             let bodies = seqs.map(|seq| (seq, self.db.bodies[&seq].clone())).collect();
             return Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries: vec![before], bodies, more: false });
         }
-        let Some(row) = self.queues.iter().find(|row| row.id == group.queue) else {
-            return Outcomes::Claim(ClaimOutcome::Paused);
-        };
-        if row.version != group.version {
-            return Outcomes::Claim(ClaimOutcome::PolicyChanged);
-        }
-        if row.paused {
-            return Outcomes::Claim(ClaimOutcome::Paused);
+        let row = self.queues.iter().find(|row| row.id == group.queue);
+        if let Some(outcome) = group.gate(row.map(|row| (row.version, row.paused))) {
+            return Outcomes::Claim(outcome);
         }
         let wanted = |seq: &Seq| match &group.claim {
             Claim::Next(_) => true,
@@ -74,7 +71,7 @@ impl Rows {
         let most = group.heads();
         let heads = self.db.due(group.queue, now).filter(wanted).take(most).map(|seq| self.db.hot[&seq].clone());
         let heads: Vec<Item> = heads.collect();
-        let more = heads.len() >= most;
+        let more = group.is_more(heads.len());
         let (fronts, typing) = self.db.behind_heads(group, &heads);
         let numbers = self.numbers(most);
         let (changes, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
@@ -101,20 +98,59 @@ impl Rows {
         Outcomes::Manage { answer: managed.answer, expired: managed.expired }
     }
 
-    /// Releases held lanes if the new policy does not hold lanes for exhausted items.
-    pub(super) fn release(&mut self, name: &QueueName, policy: &Policy, by: &Actor, now: Time) {
-        let Some(queue) = self.queues.iter().find(|queue| queue.name == *name && queue.policy.holds_exhausted()) else {
-            return;
+    pub(super) fn put_queue(&mut self, put: &PutQueue, by: Actor, now: Time) -> Result<Option<QueueRow>, StoreError> {
+        let index = self.queues.iter().position(|row| row.name == put.name);
+        let stored = index.map(|index| &self.queues[index]);
+        let busy = stored.is_some_and(|row| {
+            let exhausted = |done: &Done| done.queue == row.id && done.ended == Ended::Exhausted;
+            self.db.hot.values().any(|item| item.queue == row.id) || self.db.done.values().any(exhausted)
+        });
+        let change = match put.decide(stored, busy, by.clone())? {
+            PutDecision::Late => return Ok(None),
+            PutDecision::Unchanged => return Ok(stored.cloned()),
+            PutDecision::Change(change) => change,
         };
-        if policy.holds_exhausted() {
-            return;
+        let (name, policy, push) = (put.name.clone(), put.policy.clone(), change.push);
+        if let Some(row) = stored.cloned() {
+            if change.releases {
+                self.release(row.id, put, &by, now);
+            }
+            if change.looks_again {
+                let waiting = |item: &&Item| item.queue == row.id && item.ready_at > Some(item.not_before);
+                let due = |item: &Item| Item { ready_at: Some(item.not_before), ..item.clone() };
+                let update = self.db.hot.values().filter(waiting).map(due).collect();
+                self.write(Changes { update, ..Changes::default() });
+            }
         }
-        let id = queue.id;
+        let index = index.unwrap_or_else(|| {
+            let id = QueueId(self.queues.len() as i32 + 1);
+            let (policy, push) = (policy.clone(), None);
+            self.queues.push(QueueRow { id, name, policy, version: 0, paused: false, purged: 0, push });
+            self.queues.len() - 1
+        });
+        let row = &mut self.queues[index];
+        row.version += 1;
+        (row.policy, row.push) = (policy, push);
+        let row = row.clone();
+        self.note(now, change.audit);
+        Ok(Some(row))
+    }
+
+    pub(super) fn pause_queue(&mut self, pause: &PauseQueue, now: Time) -> Result<(), StoreError> {
+        let row = self.queues.iter_mut().find(|row| row.id == pause.queue);
+        let entry = pause.decide(row.as_ref().map(|row| row.name.as_str()))?;
+        row.into_iter().for_each(|row| row.paused = pause.paused);
+        self.note(now, entry);
+        Ok(())
+    }
+
+    /// Releases lanes that exhausted items hold.
+    fn release(&mut self, queue: QueueId, put: &PutQueue, by: &Actor, now: Time) {
         let parked: Vec<Seq> =
-            self.db.hot.values().filter(|item| item.queue == id && item.parked).map(|i| i.seq).collect();
+            self.db.hot.values().filter(|item| item.queue == queue && item.parked).map(|i| i.seq).collect();
         for seq in parked {
             let item = self.db.bodies[&seq].id.clone();
-            self.manage(&ManageGroup::release(id, name, policy, item, by), now);
+            self.manage(&ManageGroup::release(queue, &put.name, &put.policy, item, by), now);
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::Rows;
 use crate::db::Level;
-use turno::core::id::{Numbers, Sku};
-use turno::core::lease::{State, decide};
+use turno::core::id::Sku;
+use turno::core::lease::State;
 use turno::core::task::{
     Apply, Begin, Line, LineDone, LineError, Note, Read, Status, Task, TaskId, begin_line, end_line, post,
 };
@@ -65,7 +65,13 @@ impl Rows {
         Ok(())
     }
 
-    pub(super) fn end_line(&mut self, apply: &Apply, going: LineToApply, effect: Result<(), LineError>) -> LineStep {
+    pub(super) fn end_line(
+        &mut self,
+        apply: &Apply,
+        going: LineToApply,
+        effect: Result<(), LineError>,
+        worked_at: Time,
+    ) -> LineStep {
         let now = going.now;
         let before = self.db.tasks.get(&apply.task).map_or(Status::Processing, |task| task.status);
         let done = end_line(apply, before, going.line, effect, now);
@@ -73,9 +79,10 @@ impl Rows {
         let LineDone { outcome, note, event, .. } = done;
         self.announce([event]);
         self.notes.push((apply.task, note));
-        let mut state = self.db.lease(&apply.task.resource());
-        decide(&mut state, &apply.work(), now, &mut Numbers::new(Vec::new()));
-        self.db.leases.insert(state.resource.clone(), state);
+        let state = self.db.lease(&apply.task.resource());
+        if let Some(grant) = apply.renewed(state.clone(), worked_at) {
+            self.db.leases.insert(state.resource.clone(), State { grant: Some(grant), ..state });
+        }
         LineStep::Settled(outcome)
     }
 

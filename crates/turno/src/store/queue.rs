@@ -1,52 +1,19 @@
 //! Groups of queue commands and their decisions.
 
+mod change;
+
+pub use change::{PauseQueue, Push, PushChange, PutChange, PutDecision, PutQueue, QueueRow, purge_entry};
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use turno_core::audit::{Actor, AuditAction, Draft};
-use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::limits::PROBE_HEADS;
+use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
+use turno_core::limits::{CLAIM_HEADS_MAX, PROBE_HEADS};
 use turno_core::queue::{
     Accepted, Act, Body, Changes, ClaimRead, ClaimRequest, Delivery, DeliveryRef, Enqueue, EnqueueRead, FrontItem,
     Item, Kind, Known, Loaded, Policy, Settle, SettleOutcome, WorkerName, enqueue, hand_out, resume, settle, typing,
 };
 use turno_core::time::Time;
-
-use super::QueueRow;
-
-/// A request to create or change a queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PutQueue {
-    /// The queue's name.
-    pub name: QueueName,
-    /// The new policy.
-    pub policy: Policy,
-    /// The change of the push.
-    pub push: PushChange,
-    /// The version that the change is based on; 0 if the queue did not exist. With a version, a change that was made in
-    /// between is not overwritten. With `None` the last write wins.
-    pub seen: Option<i64>,
-}
-
-impl PutQueue {
-    /// Returns a request that sets the policy unconditionally and keeps the push.
-    pub fn new(name: QueueName, policy: Policy) -> PutQueue {
-        PutQueue { name, policy, push: PushChange::Keep, seen: None }
-    }
-
-    /// Returns whether the queue has changed since the version in `seen`.
-    pub fn is_late(&self, stored: Option<&QueueRow>) -> bool {
-        self.seen.is_some_and(|seen| seen != stored.map_or(0, |row| row.version))
-    }
-}
-
-/// Renders why a queue with unfinished items cannot change its kind.
-pub(crate) fn render_kind_refusal(name: &QueueName, kind: Kind) -> String {
-    let kind = kind.as_str();
-    format!(
-        "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; empty it first, or use another name"
-    )
-}
 
 /// Bodies of handed-out items, by seq.
 pub type Bodies = HashMap<Seq, Body>;
@@ -156,11 +123,6 @@ impl Outlived {
     }
 }
 
-/// Builds the audit entry for purged items.
-pub fn purge_entry(by: Actor, name: &str, count: i64, before: Time) -> Draft {
-    Draft::new(by, AuditAction::QueuePurge, name).with([("count", count.into()), ("before_ms", before.0.into())])
-}
-
 /// Claims on one queue that are decided together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimGroup {
@@ -217,12 +179,26 @@ impl ClaimGroup {
         }
     }
 
+    /// Returns the reason why the queue hands out nothing to these callers, if there is one. `stored` is the version
+    /// and the pause of the queue's row.
+    pub fn gate(&self, stored: Option<(i64, bool)>) -> Option<ClaimOutcome> {
+        match stored {
+            Some((version, paused)) if version == self.version => paused.then_some(ClaimOutcome::Paused),
+            _ => Some(ClaimOutcome::PolicyChanged),
+        }
+    }
+
     /// Returns how many due heads to lock at most. The store takes as many numbers.
     pub fn heads(&self) -> usize {
         if self.probes() {
             return PROBE_HEADS;
         }
-        self.wants().iter().map(|want| want.max as usize).sum()
+        self.wants().iter().map(|want| want.max as usize).sum::<usize>().min(CLAIM_HEADS_MAX)
+    }
+
+    /// Returns whether more heads may be due than the `found` ones. A claim of one item never has more.
+    pub fn is_more(&self, found: usize) -> bool {
+        matches!(self.claim, Claim::Next(_)) && found > 0 && found >= self.heads()
     }
 
     /// Returns whether the claim is a probe, which chooses among more heads than it takes. A probe is alone in its
@@ -231,7 +207,9 @@ impl ClaimGroup {
         matches!(self.wants(), [ClaimRequest { probes: true, .. }])
     }
 
-    /// Returns whether items behind a head can go with it, so that the lanes' fronts must be read.
+    /// Returns whether items behind a head can go with it, so that the fronts and typing signals of the lanes must be
+    /// read. Signals are read even if the policy no longer extends windows, because a delivery deletes the signal of its
+    /// window.
     pub fn groups_items(&self) -> bool {
         self.policy.batch() > 1
     }
@@ -350,45 +328,5 @@ impl TypingGroup {
             typing(&self.policy, self.queue, *lane, front, now, &mut changes);
         }
         changes
-    }
-}
-
-/// A push destination.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Push {
-    /// The stored form, which the server reads.
-    pub text: Arc<str>,
-    /// A one-line form for people, without secrets, for the audit.
-    pub display: Arc<str>,
-}
-
-/// The change of a queue's push when its policy is set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PushChange {
-    /// The push stays as it is; a new queue has none.
-    Keep,
-    /// The push is removed, so that only workers claim.
-    Remove,
-    /// The push is replaced.
-    Set(Push),
-}
-
-impl PushChange {
-    /// Returns the stored form after the change.
-    pub fn text(&self, before: Option<&Arc<str>>) -> Option<Arc<str>> {
-        match self {
-            PushChange::Keep => before.cloned(),
-            PushChange::Remove => None,
-            PushChange::Set(push) => Some(push.text.clone()),
-        }
-    }
-
-    /// Returns the audit's value. For an unchanged push it says only `unchanged`.
-    pub fn audited(&self, before: Option<&Arc<str>>) -> serde_json::Value {
-        match self {
-            PushChange::Keep => before.map_or(serde_json::Value::Null, |_| "unchanged".into()),
-            PushChange::Remove => serde_json::Value::Null,
-            PushChange::Set(push) => (&*push.display).into(),
-        }
     }
 }

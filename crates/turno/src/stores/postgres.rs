@@ -72,9 +72,9 @@ mod tx;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, IntakeStore, ItemQuery,
-    ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue,
-    QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError,
-    TaskPage, TaskQuery, TokenFound,
+    ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge,
+    PutQueue, QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store,
+    StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -250,8 +250,8 @@ impl Store for PostgresStore {
         Box::pin(async move { self.destination_put(queue, &destination, news.as_ref()).await })
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
-        Box::pin(async move { self.queue_pause(queue, paused, &by).await })
+    fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()> {
+        Box::pin(async move { self.queue_pause(&pause).await })
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {

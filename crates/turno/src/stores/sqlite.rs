@@ -42,9 +42,9 @@ mod write;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow,
-    RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery,
-    TokenFound,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue,
+    QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage,
+    TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
 use file::{File, Probed};
@@ -253,8 +253,8 @@ impl Store for SqliteStore {
         self.write(move |write| destination::put(write, queue, &destination, news.as_slice()))
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
-        self.write(move |write| looks::pause_queue(write, queue, paused, by))
+    fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()> {
+        self.write(move |write| looks::pause_queue(write, &pause))
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {

@@ -9,10 +9,8 @@ use crate::db::{Level, Lock};
 use crate::sim::message::Reply;
 use crate::sim::sabotage::Bug;
 use turno::store::LineStep;
-use turno_core::id::Numbers;
 use turno_core::lease::{self, Grant, State};
 use turno_core::task::{self, Apply, Begin, LineDone, LineStatus, Posting, Status, Task, begin_line, end_line, post};
-use turno_core::time::Time;
 
 /// The progress of the transaction.
 #[derive(Debug, Default)]
@@ -126,7 +124,7 @@ impl Tx {
             committed.answered.replies.push(Reply::Line(step));
             return Progress::Committed(Box::new(committed));
         };
-        let renewal = found.lease.as_ref().and_then(|lease| renewal(apply, lease.clone(), now));
+        let renewal = found.lease.as_ref().and_then(|lease| apply.renewed(lease.clone(), now));
         if renewal.is_some() && !env.db.lock(Lock::Lease(apply.task.resource()), self.id, &mut self.held) {
             return Progress::Blocked;
         }
@@ -183,12 +181,6 @@ fn without_lines(task: &Task) -> Task {
         updated_at: task.updated_at,
         finalized: task.finalized.clone(),
     }
-}
-
-/// Decides the ownership after this work, from the lease read with the clock.
-fn renewal(apply: &Apply, mut lease: State, now: Time) -> Option<Grant> {
-    let decision = lease::decide(&mut lease, &apply.work(), now, &mut Numbers::new(Vec::new()));
-    lease.grant.filter(|_| decision.answer.is_ok() && decision.changed)
 }
 
 /// Writes the renewal. Heartbeats may have come since, so no time moves backwards; an ended ownership stays ended.

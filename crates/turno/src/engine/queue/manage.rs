@@ -4,7 +4,7 @@ use super::QueueHandle;
 use crate::engine::Job;
 use crate::engine::access::Needs;
 use crate::error::Error;
-use crate::store::{ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use crate::store::{ManageGroup, ManageOutcome, PauseQueue, QueueRow, TypingGroup};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key};
@@ -147,7 +147,8 @@ impl QueueHandle {
     pub async fn pause(&self) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let row = self.row().await?;
-        Ok(self.turno.inner.store.pause_queue(row.id, true, self.turno.actor()).await?)
+        let pause = PauseQueue { queue: row.id, paused: true, by: self.turno.actor() };
+        Ok(self.turno.inner.store.pause_queue(pause).await?)
     }
 
     /// Resumes hand-outs.
@@ -170,7 +171,8 @@ impl QueueHandle {
     pub async fn resume(&self) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let row = self.row().await?;
-        self.turno.inner.store.pause_queue(row.id, false, self.turno.actor()).await?;
+        let resume = PauseQueue { queue: row.id, paused: false, by: self.turno.actor() };
+        self.turno.inner.store.pause_queue(resume).await?;
         self.turno.inner.wake_queue(row.id).await;
         Ok(())
     }

@@ -39,7 +39,7 @@ impl PostgresStore {
                 self.shared.floors.wrote(&changes);
                 Ok(Outcomes::Enqueue(answers))
             }
-            Err(failure @ (TripError::AccessChanged | TripError::QueueGone)) => Err(failure.into()),
+            Err(failure @ (TripError::AccessChanged | TripError::Decided(_))) => Err(failure.into()),
             // Nothing was added. The ordinary path begins the new life on its way.
             Err(TripError::AnotherLife) => self.commit_decided(slot, &Group::Enqueue(group.clone()), as_of).await,
             Err(failure) => self.arrive_again(slot, group, as_of, failure.is_lost()).await,
@@ -68,7 +68,9 @@ impl PostgresStore {
                 match now.zip(lowest) {
                     Some((now, lowest)) => Ok((clock.observe(Time(now)), Seq(lowest))),
                     None if get::<&str>(row, 2)? != &*life => Err(TripError::AnotherLife),
-                    None if usize::try_from(get::<i64>(row, 3)?) != Ok(queues.len()) => Err(TripError::QueueGone),
+                    None if usize::try_from(get::<i64>(row, 3)?) != Ok(queues.len()) => {
+                        Err(StoreError::QueueGone.into())
+                    }
                     None => Err(TripError::AccessChanged),
                 }
             }

@@ -187,6 +187,7 @@ statements! {
     QUEUE_LIST = "queue_list",
     QUEUE_LOCK = "queue_lock",
     QUEUE_LOOK_AGAIN = "queue_look_again",
+    QUEUE_NAME = "queue_name",
     QUEUE_PARKED = "queue_parked",
     QUEUE_PAUSE = "queue_pause",
     QUEUE_PURGED = "queue_purged",

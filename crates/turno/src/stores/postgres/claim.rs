@@ -13,9 +13,6 @@ use turno_core::id::{Lane, Numbers, Seq};
 use turno_core::queue::{ClaimRead, Item};
 use turno_core::time::{Span, Time};
 
-/// The most heads that one transaction locks, whatever the callers want together. The remaining callers claim again.
-const HEADS_MAX: usize = 5_000;
-
 /// Longer than any usual commit that read the clock before the floor was raised. Rows of a slower commit are found when
 /// the whole queue is scanned.
 const SLOW_COMMIT: Span = Span::from_secs(10);
@@ -50,7 +47,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
         return Ok(plan);
     }
     let estimate = shared.clock.estimate();
-    let limit = group.heads().min(HEADS_MAX);
+    let limit = group.heads();
     let mut scan = matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));
     // A probe leaves most heads that it locks, so it scans from the bottom and does not raise the floor.
     let from = scan.as_ref().filter(|_| !group.probes()).map_or(BOTTOM, |scan| scan.from);
@@ -63,7 +60,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     let queue = answers.take();
     let mut rows = answers.take();
     let mut clock = if early { answers.take() } else { Vec::new() };
-    if let Some(outcome) = stopped(group, &queue)? {
+    let stored = queue.first().map(|row| Ok::<_, TripError>((get(row, 0)?, get(row, 1)?))).transpose()?;
+    if let Some(outcome) = group.gate(stored) {
         if !early {
             clock = tx.trip(vec![Moment::call(0, false)]).await?.take();
         }
@@ -82,7 +80,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     if let Some(scan) = scan.as_mut().filter(|_| !group.probes()) {
         raise_floor(scan, &heads, limit, estimate);
     }
-    let more = heads.len() >= limit && limit > 0;
+    let more = group.is_more(heads.len());
     let (mut fronts, mut typing) = (HashMap::new(), HashMap::new());
     if !early {
         (fronts, typing, clock) = behind(tx, group, &heads).await?;
@@ -108,19 +106,6 @@ fn heads<'a>(group: &'a ClaimGroup, from: HeadPosition, estimate: Time, limit: u
     }
 }
 
-/// Returns the reason why the queue hands out nothing to these callers, if there is one.
-fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, TripError> {
-    let Some(row) = queue.first() else {
-        return Ok(Some(ClaimOutcome::PolicyChanged));
-    };
-    let (version, paused): (i64, bool) = (get(row, 0)?, get(row, 1)?);
-    Ok(if version != group.version {
-        Some(ClaimOutcome::PolicyChanged)
-    } else {
-        paused.then_some(ClaimOutcome::Paused)
-    })
-}
-
 /// Returns the locked heads, and the number that came with each.
 fn heads_and_numbers(rows: &[Row]) -> Result<(Vec<Item>, Numbers), TripError> {
     let heads = rows.iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
@@ -138,16 +123,13 @@ type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);
 /// Reads the items behind the heads and the typing signals, and only then the clock.
 async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, TripError> {
     let lanes: Vec<(Lane, i64)> = heads.iter().filter_map(|head| Some((head.lane?, head.seq.0))).collect();
-    let types = group.policy.typing_extension > Span::ZERO;
     let mut calls = Vec::new();
     if !lanes.is_empty() {
         let hashes = || lanes.iter().map(|(lane, _)| lane.0);
         let front =
             Call::new(&call::CLAIM_FRONTS).int(group.queue.0).bigs(hashes()).bigs(lanes.iter().map(|(_, seq)| *seq));
         calls.push(front.big(i64::from(group.policy.batch())));
-        if types {
-            calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(hashes()));
-        }
+        calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(hashes()));
     }
     calls.push(Moment::call(0, false));
     let mut answers = tx.trip(calls).await?;
@@ -160,10 +142,8 @@ async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<B
                 fronts.entry(lane).or_default().push(item);
             }
         }
-        if types {
-            for row in answers.take() {
-                typing.insert(Lane(get(&row, 0)?), Time(get(&row, 1)?));
-            }
+        for row in answers.take() {
+            typing.insert(Lane(get(&row, 0)?), Time(get(&row, 1)?));
         }
     }
     for front in fronts.values_mut() {

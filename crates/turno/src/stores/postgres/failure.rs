@@ -21,8 +21,8 @@ pub(super) enum TripError {
     AccessChanged,
     /// The database is in another life. Nothing was decided, and caches are void.
     AnotherLife,
-    /// A queue of the group does not exist.
-    QueueGone,
+    /// A rule refused the change. The transaction is still open.
+    Decided(StoreError),
 }
 
 impl From<tokio_postgres::Error> for TripError {
@@ -45,6 +45,13 @@ impl From<tokio_postgres::Error> for TripError {
         } else {
             TripError::Refused { code: None, message }
         }
+    }
+}
+
+/// For decisions.
+impl From<StoreError> for TripError {
+    fn from(error: StoreError) -> TripError {
+        TripError::Decided(error)
     }
 }
 
@@ -76,7 +83,7 @@ impl From<TripError> for StoreError {
             TripError::Garbled(message) => StoreError::Schema(message),
             TripError::AccessChanged => StoreError::AccessChanged,
             TripError::AnotherLife => StoreError::Conflict("the database has begun another life".into()),
-            TripError::QueueGone => StoreError::QueueGone,
+            TripError::Decided(error) => error,
             TripError::Refused { code: None, message } => StoreError::Rejected(message),
             TripError::Refused { code: Some(code), message } => match code {
                 SqlState::T_R_SERIALIZATION_FAILURE

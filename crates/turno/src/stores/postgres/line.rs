@@ -18,8 +18,8 @@ use super::tx::{Moment, Tx};
 use crate::store::{Effect, LineStep, LineToApply, StoreError};
 use tokio_postgres::Row;
 use turno_core::event::Event;
-use turno_core::id::{Numbers, Serial, Sku};
-use turno_core::lease::{Grant, State, decide};
+use turno_core::id::{Serial, Sku};
+use turno_core::lease::{Grant, State};
 use turno_core::task::{
     Apply, Begin, Line, LineDone, LineError, LineOutcome, Note, Posting, Status, begin_line, end_line, post,
 };
@@ -213,16 +213,9 @@ fn build_write(
 ) -> LineWrite {
     let LineDone { line, outcome, note, event, status } = end_line(apply, before, line, result, began.now);
     let (lease, seen) = lease;
-    let renewed = renewed(apply, lease, seen);
+    let renewed = apply.renewed(lease, seen);
     let status = status.map(|status| (status, began.now));
     LineWrite { line, status, outcome, note: vec![note], event: vec![event], stock, renewed, xid: began.xid }
-}
-
-/// Returns the ownership after this work. An ownership that expired during a long effect stays as it is: it could not
-/// be taken meanwhile because of the lock, and the next command decides about it.
-fn renewed(apply: &Apply, mut lease: State, now: Time) -> Option<Grant> {
-    let decision = decide(&mut lease, &apply.work(), now, &mut Numbers::new(Vec::new()));
-    lease.grant.filter(|_| decision.answer.is_ok() && decision.changed)
 }
 
 fn calls<'a>(apply: &'a Apply, write: &'a LineWrite) -> Vec<Call<'a>> {

@@ -83,21 +83,21 @@ async fn items(
     limit: u32,
 ) -> Result<Option<Purged>, TripError> {
     let remove = Call::new(&call::PURGE_ITEMS).int(queue.0).big(before.0).big(limit.into());
-    let count = count(&tx.trip(vec![remove]).await?.take())?;
-    if count == 0 {
+    let mut answers = tx.trip(vec![remove, Call::new(&call::QUEUE_NAME).int(queue.0)]).await?;
+    let count = count(&answers.take())?;
+    let Some(draft) = purge_entry(by.clone(), queue_name(&answers.take())?, count, before)? else {
         return Ok(None);
-    }
+    };
     let counted = Call::new(&call::QUEUE_PURGED).int(queue.0).big(count);
     let mut answers = tx.trip(vec![counted, audit::lock(), Moment::call(0, true)]).await?;
-    let name = answers.take();
+    answers.take();
     let mut head = audit::head(&answers.take())?;
     let moment = tx.moment(&answers.take())?;
-    let draft = purge_entry(by.clone(), &queue_name(&name, queue)?, count, before);
     Ok(Some(Purged { count, entries: chain(&mut head, moment.now, vec![draft]), xid: moment.xid }))
 }
 
-fn queue_name(rows: &[Row], queue: QueueId) -> Result<String, TripError> {
-    rows.first().map_or_else(|| Ok(queue.0.to_string()), |row| get(row, 0))
+fn queue_name(rows: &[Row]) -> Result<Option<&str>, TripError> {
+    rows.first().map(|row| get(row, 0)).transpose()
 }
 
 /// Deletes the outlived rows that an enqueue found, adds their number to the queues' counts and audits that. Returns
@@ -126,8 +126,8 @@ pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Ve
     calls.push(Moment::call(0, true));
     let mut answers = tx.trip(calls).await?;
     let mut drafts = Vec::new();
-    for (queue, before, count) in &counts {
-        drafts.push(purge_entry(Actor::system(), &queue_name(&answers.take(), *queue)?, *count, *before));
+    for (_, before, count) in &counts {
+        drafts.extend(purge_entry(Actor::system(), queue_name(&answers.take())?, *count, *before)?);
     }
     let head = if counts.is_empty() { None } else { Some(audit::head(&answers.take())?) };
     let now = tx.moment(&answers.take())?.now;

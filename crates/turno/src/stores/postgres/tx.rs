@@ -8,7 +8,7 @@ use super::life::Generation;
 use super::link::Link;
 use super::row::get;
 use crate::clock::Clock;
-use crate::store::{AccessWrite, LeaseWrite, Outcomes, TaskWrite};
+use crate::store::{AccessWrite, LeaseWrite, Outcomes, StoreError, TaskWrite};
 use tokio_postgres::Row;
 use turno_core::access::Epoch;
 use turno_core::id::{Numbers, QueueId, Seq};
@@ -62,7 +62,7 @@ impl Moment {
 
     /// Returns `QueueGone` unless all these queues exist. An item added to a deleted queue would never be handed out.
     pub(super) fn knows(&self, queues: &[QueueId]) -> Result<(), TripError> {
-        if usize::try_from(self.queues) == Ok(queues.len()) { Ok(()) } else { Err(TripError::QueueGone) }
+        if usize::try_from(self.queues) == Ok(queues.len()) { Ok(()) } else { Err(StoreError::QueueGone.into()) }
     }
 
     pub(super) fn numbers(&mut self) -> Numbers {

@@ -7,8 +7,7 @@ use super::{Write, begin, event, lease, stock, task};
 use crate::clock::Clock;
 use crate::store::{LeaseWrite, LineStep, StoreError};
 use rusqlite::Connection;
-use turno_core::id::Numbers;
-use turno_core::lease::{State, decide};
+use turno_core::lease::State;
 use turno_core::task::{Apply, Begin, Line, LineDone, LineError, Status, begin_line, end_line, post};
 use turno_core::time::Time;
 
@@ -78,19 +77,10 @@ pub(super) fn settle(
     }
     task::add_notes(tx, apply.task, &[note])?;
     event::add(tx, &[event])?;
-    lease::write(tx, &renewed(apply, going.lease, worked_at))?;
+    if let Some(grant) = apply.renewed(going.lease.clone(), worked_at) {
+        let states = vec![State { grant: Some(grant), ..going.lease }];
+        lease::write(tx, &LeaseWrite { states, ..LeaseWrite::default() })?;
+    }
     write.commit()?;
     Ok(LineStep::Settled(outcome))
-}
-
-/// Returns the renewal of the lease. Applying a line counts as work, even if the line failed.
-fn renewed(apply: &Apply, mut state: State, worked_at: Time) -> LeaseWrite {
-    let decided = decide(&mut state, &apply.work(), worked_at, &mut Numbers::new(Vec::new()));
-    LeaseWrite {
-        ended_of: decided.ended.iter().map(|_| state.resource.clone()).collect(),
-        ended: decided.ended,
-        events: decided.events,
-        audit: Vec::new(),
-        states: if decided.changed { vec![state] } else { Vec::new() },
-    }
 }

@@ -3,13 +3,12 @@
 use super::queue::manage;
 use super::rows::{self, done, json, last, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, render_kind_refusal};
+use crate::store::{ManageGroup, PauseQueue, PutDecision, PutQueue, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::Value;
 use std::collections::HashMap;
-use turno_core::audit::{Actor, AuditAction, Draft};
+use turno_core::audit::Actor;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Kind, Policy, SettleOutcome, Trace};
+use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
 /// Returns expired deliveries, oldest first, and the next expiry.
@@ -76,44 +75,38 @@ fn settled_one(db: &Connection, reference: &DeliveryRef) -> Result<Option<Settle
     Ok(Trace { failed, back, ..Trace::find(reference.fence, done.as_ref(), &[], &[]) }.settled())
 }
 
-/// Creates or changes a queue. An unchanged queue keeps its version and leaves no audit entry.
+/// Creates or changes a queue.
 pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<QueueRow>, StoreError> {
-    let PutQueue { name, policy, push, .. } = put;
-    let (tx, text) = (&write.tx, json(policy));
-    let before = queue_named(tx, name)?;
-    if put.is_late(before.as_ref()) {
-        return Ok(None);
-    }
-    let created = before.is_none();
-    let old = before.as_ref().and_then(|row| row.push.clone());
-    let kept = push.text(old.as_ref());
+    let (tx, policy) = (&write.tx, &put.policy);
+    let before = queue_named(tx, &put.name)?;
+    let busy = match &before {
+        Some(row) if put.changes_kind(Some(row)) => tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0))?,
+        _ => false,
+    };
+    let change = match put.decide(before.as_ref(), busy, by.clone())? {
+        PutDecision::Late => return Ok(None),
+        PutDecision::Unchanged => return Ok(before),
+        PutDecision::Change(change) => change,
+    };
+    let (kind, text) = (policy.kind.as_str(), json(policy));
     let row = match before {
-        Some(row) if row.policy == *policy && row.push == kept => return Ok(Some(row)),
         Some(row) => {
-            let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
-            if row.policy.kind != policy.kind && busy()? {
-                return Err(StoreError::Rejected(render_kind_refusal(name, row.policy.kind)));
+            if change.releases {
+                release(&write, row.id, &put.name, policy, &by)?;
             }
-            if row.policy.holds_exhausted() && !policy.holds_exhausted() {
-                release(&write, row.id, name, policy, &by)?;
-            }
-            if row.policy.kind == Kind::Lane && row.policy != *policy {
+            if change.looks_again {
                 tx.execute(sql::QUEUE_LOOK_AGAIN, [row.id.0])?;
             }
-            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, policy.kind.as_str(), kept), queue)?
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind, change.push), queue)?
         }
-        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, policy.kind.as_str(), kept), queue)?,
+        None => tx.query_row(sql::QUEUE_ADD, (put.name.as_str(), text, kind, change.push), queue)?,
     };
-    let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
-    let entry = Draft::new(by, AuditAction::QueuePut, name.as_str());
-    let detail = [("policy", policy), ("push", push.audited(old.as_ref())), ("created", Value::from(created))];
-    audit::note(tx, write.now, entry.with(detail))?;
+    audit::note(tx, write.now, change.audit)?;
     write.commit()?;
     Ok(Some(row))
 }
 
-/// Releases lanes that exhausted items hold, in the transaction that changes the policy. Otherwise a lane would be held
-/// by a policy that is not in force.
+/// Releases lanes that exhausted items hold.
 fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
     let parked: Vec<ItemId> = {
         let mut read = write.tx.prepare_cached(sql::QUEUE_PARKED)?;
@@ -127,13 +120,10 @@ fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy,
     Ok(())
 }
 
-pub(super) fn pause_queue(write: Write<'_>, queue: QueueId, paused: bool, by: Actor) -> Result<(), StoreError> {
-    let name: Option<String> = write.tx.query_row(sql::QUEUE_PAUSE, (queue.0, paused), |row| row.get(0)).optional()?;
-    let Some(name) = name else {
-        return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
-    };
-    let action = if paused { AuditAction::QueuePause } else { AuditAction::QueueResume };
-    audit::note(&write.tx, write.now, Draft::new(by, action, name))?;
+pub(super) fn pause_queue(write: Write<'_>, pause: &PauseQueue) -> Result<(), StoreError> {
+    let values = (pause.queue.0, pause.paused);
+    let name: Option<String> = write.tx.query_row(sql::QUEUE_PAUSE, values, |row| row.get(0)).optional()?;
+    audit::note(&write.tx, write.now, pause.decide(name.as_deref())?)?;
     write.commit()
 }
 

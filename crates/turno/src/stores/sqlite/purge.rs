@@ -46,9 +46,9 @@ fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32
     let name = queue_name(tx, queue)?;
     let mut find = tx.prepare_cached(sql::ITEM_PURGE)?;
     let seqs: Vec<i64> = find.query_map((queue.0, before.0, limit), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    if !seqs.is_empty() {
+    if let Some(entry) = purge_entry(by.clone(), name.as_deref(), seqs.len() as i64, before)? {
         remove(tx, queue, &seqs)?;
-        audit::note(tx, write.now, purge_entry(by.clone(), &name, seqs.len() as i64, before))?;
+        audit::note(tx, write.now, entry)?;
     }
     Ok(seqs.len() as u64)
 }
@@ -58,8 +58,10 @@ pub(super) fn outlived(tx: &Connection, now: Time, outlived: &Outlived) -> Resul
     for (queue, (before, seqs)) in &outlived.items {
         let seqs: Vec<i64> = seqs.iter().map(|seq| seq.0).collect();
         remove(tx, *queue, &seqs)?;
-        let entry = purge_entry(Actor::system(), &queue_name(tx, *queue)?, seqs.len() as i64, *before);
-        audit::note(tx, now, entry)?;
+        let name = queue_name(tx, *queue)?;
+        if let Some(entry) = purge_entry(Actor::system(), name.as_deref(), seqs.len() as i64, *before)? {
+            audit::note(tx, now, entry)?;
+        }
     }
     let mut remove = tx.prepare_cached(sql::ABSORBED_REMOVE)?;
     for (queue, id) in &outlived.absorbed {
@@ -68,9 +70,8 @@ pub(super) fn outlived(tx: &Connection, now: Time, outlived: &Outlived) -> Resul
     Ok(())
 }
 
-fn queue_name(tx: &Connection, queue: QueueId) -> Result<String, StoreError> {
-    let name = tx.prepare_cached(sql::QUEUE_NAME)?.query_row([queue.0], |row| row.get(0)).optional()?;
-    name.ok_or_else(|| StoreError::Rejected(format!("queue number {} does not exist", queue.0)))
+fn queue_name(tx: &Connection, queue: QueueId) -> Result<Option<String>, StoreError> {
+    Ok(tx.prepare_cached(sql::QUEUE_NAME)?.query_row([queue.0], |row| row.get(0)).optional()?)
 }
 
 /// Deletes finished items with all their rows, and counts them in the queue's row.

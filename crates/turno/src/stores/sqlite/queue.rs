@@ -13,7 +13,7 @@ use turno_core::queue::{
     ClaimRead, ClearRead, Delivery, DeliveryRef, Digest, EnqueueRead, FrontItem, Item, Kind, Known, Loaded, ManageRead,
     Managed, Member,
 };
-use turno_core::time::{Span, Time};
+use turno_core::time::Time;
 
 pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Result<Outcomes, StoreError> {
     let mut existing = HashMap::new();
@@ -65,12 +65,8 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
     let mut read = tx.prepare_cached(sql::QUEUE_READ)?;
     let queue: Option<(i64, bool)> =
         read.query_row([group.queue.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    match queue {
-        Some((version, false)) if version == group.version => {}
-        Some((version, true)) if version == group.version => {
-            return Ok(Outcomes::Claim(ClaimOutcome::Paused));
-        }
-        _ => return Ok(Outcomes::Claim(ClaimOutcome::PolicyChanged)),
+    if let Some(outcome) = group.gate(queue) {
+        return Ok(Outcomes::Claim(outcome));
     }
     let heads = match &group.claim {
         Claim::Next(_) => {
@@ -79,18 +75,16 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
         }
         Claim::Item { id, .. } => due_head(tx, now, group.queue, id)?.into_iter().collect(),
     };
-    let more = matches!(group.claim, Claim::Next(_)) && !heads.is_empty() && heads.len() == group.heads();
+    let more = group.is_more(heads.len());
     let mut fronts = HashMap::new();
     let mut typing = HashMap::new();
     for head in heads.iter().filter(|_| group.groups_items()) {
         let Some(lane) = head.lane else { continue };
         let range = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
         fronts.insert(lane, items(tx, sql::HOT_FRONT, range)?);
-        if group.policy.window > Span::ZERO {
-            let mut read = tx.prepare_cached(sql::TYPING_READ)?;
-            let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
-            typing.extend(at.map(|at| (lane, Time(at))));
-        }
+        let mut read = tx.prepare_cached(sql::TYPING_READ)?;
+        let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
+        typing.extend(at.map(|at| (lane, Time(at))));
     }
     let numbers = numbers(tx, heads.len())?;
     let (written, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });

@@ -2,7 +2,8 @@
 
 use super::super::call;
 use super::*;
-use turno_core::audit::{AuditAction, Draft, Hash, Head, chain};
+use crate::store::PauseQueue;
+use turno_core::audit::{Draft, Hash, Head, chain};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overrides_of_two_processes_form_one_audit_chain() {
@@ -65,9 +66,9 @@ async fn a_queue_change_is_audited_with_its_policy_unless_nothing_changed() {
     queue(&store, unwindowed(Kind::Inbox)).await;
     queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
     let ana = Actor { user: UserId::new("ana").unwrap(), via: Some(UserId::new("portal").unwrap()) };
-    store.pause_queue(first.id, true, ana.clone()).await.unwrap();
-    store.pause_queue(first.id, true, ana.clone()).await.unwrap();
-    store.pause_queue(first.id, false, ana.clone()).await.unwrap();
+    store.pause_queue(PauseQueue { queue: first.id, paused: true, by: ana.clone() }).await.unwrap();
+    store.pause_queue(PauseQueue { queue: first.id, paused: true, by: ana.clone() }).await.unwrap();
+    store.pause_queue(PauseQueue { queue: first.id, paused: false, by: ana.clone() }).await.unwrap();
     let entries = store.audit(AuditQuery { after: Some(0), limit: 10, ..AuditQuery::default() }).await.unwrap();
     let what: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.resource.as_str())).collect();
     let expected = ["queue_put", "queue_put", "queue_pause", "queue_pause", "queue_resume"].map(|what| (what, "q"));
@@ -81,7 +82,7 @@ async fn a_queue_change_is_audited_with_its_policy_unless_nothing_changed() {
     // An entry and its change are one transaction: without access to the audit there is neither.
     let client = outside(&url).await;
     client.batch_execute("alter table turno.audit rename to hidden").await.unwrap();
-    assert!(store.pause_queue(first.id, true, ana).await.is_err());
+    assert!(store.pause_queue(PauseQueue { queue: first.id, paused: true, by: ana }).await.is_err());
     client.batch_execute("alter table turno.hidden rename to audit").await.unwrap();
     assert!(!store.queues().await.unwrap()[0].paused);
 }

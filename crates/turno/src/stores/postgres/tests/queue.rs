@@ -1,7 +1,7 @@
 //! Queues: properties of this store's statements.
 
 use super::*;
-use crate::store::{ManageGroup, PutQueue};
+use crate::store::{Counts, ItemQuery, ManageGroup, PauseQueue, PutQueue};
 use turno_core::queue::{Manage, ManageAnswer, OnExhausted};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
@@ -68,6 +68,102 @@ async fn an_item_requeued_by_another_process_is_not_overtaken() {
     let (_, ids) = claim(&one, &queue, 1).await.remove(0);
     assert_eq!(ids, ["a1"], "a1 was re-queued while a3 was in process, and comes before a4");
     assert_eq!(claim(&one, &queue, 1).await, [], "a4 waits for a1");
+}
+
+#[tokio::test]
+async fn a_group_is_settled_by_item_id() {
+    let (store, _) = fresh_store().await;
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
+    let queue = queue(&store, policy).await;
+    let ids = ["a1", "a2", "a3", "a4"];
+    enqueue(&store, &queue, ids.map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
+    let (delivery, ids) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(ids, ["a1", "a2", "a3"]);
+    let one = reference(&queue, &delivery);
+    let item = Some(ItemId::new("a2").unwrap());
+    let act = Act::Fail { error: "a2 is bad".into(), item, retry_in: Some(Span::ZERO), give_up: false };
+    assert!(matches!(settle(&store, &queue, &[one], act).await[..], [SettleOutcome::Retrying { .. }]));
+    let record = store.item(queue.id, ItemId::new("a2").unwrap()).await.unwrap().unwrap();
+    assert_eq!((record.errors.len(), record.errors[0].error.as_str()), (1, "a2 is bad"));
+    assert_eq!(record.item.unwrap().attempt, 1);
+    let records = store.items(queue.id, ItemQuery::default()).await.unwrap();
+    assert_eq!(records.iter().map(|record| record.done.is_some()).collect::<Vec<_>>(), [true, false, false, false]);
+    let (_, ids) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(ids, ["a2", "a3"], "the items of the first delivery stay together");
+}
+
+#[tokio::test]
+async fn a_sync_change_replaces_the_waiting_one_and_is_handed_out_with_its_own_data() {
+    let (store, _) = fresh_store().await;
+    let queue = queue(&store, Policy::for_kind(Kind::Sync)).await;
+    enqueue(&store, &queue, vec![new_item("v1", Some("k"), "1")]).await;
+    let coalesced = enqueue(&store, &queue, vec![new_item("v2", Some("k"), "2")]).await;
+    assert_eq!(coalesced, [Accepted::Coalesced { id: ItemId::new("v1").unwrap() }]);
+    let (delivery, _) = claim(&store, &queue, 1).await.remove(0);
+    let record = store.item(queue.id, ItemId::new("v1").unwrap()).await.unwrap().unwrap();
+    assert_eq!((&*record.body.payload, record.item.unwrap().reference), ("2", delivery.revision));
+    enqueue(&store, &queue, vec![new_item("v3", Some("k"), "3")]).await;
+    assert_eq!(settle(&store, &queue, &[reference(&queue, &delivery)], ACK).await, [SettleOutcome::Superseded]);
+    assert_eq!(claim(&store, &queue, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_expired_delivery_is_found_with_all_items_and_taken_back() {
+    let manual = crate::clock::Manual::starting_at(Time(1_000_000));
+    let url = Cluster::for_tests().fresh_database().await;
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::for_kind(Kind::Lane) };
+    let queue = queue(&store, policy).await;
+    enqueue(&store, &queue, ["a1", "a2", "a3"].map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
+    let (delivery, _) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(store.expired(10).await.unwrap(), (vec![], None), "not within a second");
+    manual.advance(Span(14_100));
+    assert_eq!(store.expired(10).await.unwrap(), (vec![], Some(delivery.expires_at)));
+    manual.advance(Span(900));
+    let (expired, next) = store.expired(1).await.unwrap();
+    assert_eq!(
+        (&expired[..], next),
+        (&[reference(&queue, &delivery)][..], None),
+        "with its full size, whatever the limit"
+    );
+    assert_eq!(settle(&store, &queue, &expired, Act::Expire).await, [SettleOutcome::Expired]);
+    assert_eq!(store.settled(expired).await.unwrap(), [None], "an expiry is no settlement");
+    assert_eq!(claim(&store, &queue, 5).await[0].1, ["a1", "a2", "a3"]);
+}
+
+#[tokio::test]
+async fn a_delayed_item_is_reported_by_next_look_and_claimed_when_due() {
+    let manual = crate::clock::Manual::starting_at(Time(1_000_000));
+    let url = Cluster::for_tests().fresh_database().await;
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
+    let queue = queue(&store, unwindowed(Kind::Inbox)).await;
+    let delayed = NewItem { delay: Span(700), ..new_item("a", None, "{}") };
+    enqueue(&store, &queue, vec![delayed]).await;
+    assert_eq!(claim(&store, &queue, 5).await, []);
+    assert_eq!(store.next_look(queue.id, Time(0)).await.unwrap(), Some(Time(1_000_700)));
+    manual.advance(Span(700));
+    assert_eq!(claim(&store, &queue, 5).await.len(), 1);
+    assert_eq!(store.next_look(queue.id, Time(0)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_queue_keeps_its_kind_while_it_has_items() {
+    let (store, _) = fresh_store().await;
+    let first = queue(&store, unwindowed(Kind::Inbox)).await;
+    assert_eq!(queue(&store, unwindowed(Kind::Inbox)).await.version, first.version, "unchanged");
+    enqueue(&store, &first, vec![new_item("a", None, "{}")]).await;
+    let refused = store.put_queue(PutQueue::new(first.name.clone(), unwindowed(Kind::Lane)), Actor::system()).await;
+    assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("unfinished")), "{refused:?}");
+    let second = queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
+    assert_eq!(second.version, first.version + 1);
+    let stale = commit(&store, 3, claim_group(&first, 1)).await.unwrap();
+    assert_eq!(stale, Outcomes::Claim(ClaimOutcome::PolicyChanged));
+    store.pause_queue(PauseQueue { queue: first.id, paused: true, by: Actor::system() }).await.unwrap();
+    assert_eq!(commit(&store, 3, claim_group(&second, 1)).await.unwrap(), Outcomes::Claim(ClaimOutcome::Paused));
+    assert_eq!(store.queues().await.unwrap(), [QueueRow { paused: true, ..second.clone() }]);
+    store.pause_queue(PauseQueue { queue: first.id, paused: false, by: Actor::system() }).await.unwrap();
+    assert_eq!(store.queue(first.name.clone()).await.unwrap(), Some(second.clone()));
+    assert_eq!(claim(&store, &second, 1).await.len(), 1);
 }
 
 #[tokio::test]

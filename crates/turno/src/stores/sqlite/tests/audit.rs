@@ -1,8 +1,8 @@
 //! The audit is protected against accidental changes.
 
 use super::calls::{enqueue, id, item, queue};
-use super::{Folder, claim, command, commit_one, lease, store};
-use crate::store::{AuditQuery, Group, ManageGroup, Store};
+use super::{Folder, START, claim, command, commit_one, lease, store};
+use crate::store::{AuditQuery, Group, ManageGroup, PauseQueue, Store};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::{Actor, Entry};
 use turno_core::id::UserId;
@@ -20,8 +20,8 @@ async fn filled(folder: &Folder) -> SqliteStore {
     let jobs = queue(&store, "jobs", Policy::for_kind(Kind::Inbox)).await;
     queue(&store, "jobs", Policy::for_kind(Kind::Inbox)).await;
     manual.advance(Span(5));
-    store.pause_queue(jobs.id, true, ana()).await.unwrap();
-    store.pause_queue(jobs.id, false, ana()).await.unwrap();
+    store.pause_queue(PauseQueue { queue: jobs.id, paused: true, by: ana() }).await.unwrap();
+    store.pause_queue(PauseQueue { queue: jobs.id, paused: false, by: ana() }).await.unwrap();
     let force = |reason: &str| Action::ForceClaim { reason: reason.into(), fence: None };
     let commands = vec![claim("r", "luis"), command("r", "eva", force("shift")), command("r", "ana", force("again"))];
     lease(&store, commands).await;

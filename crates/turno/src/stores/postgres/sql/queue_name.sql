@@ -1,0 +1,2 @@
+-- queue_name
+select name from turno.queue where id = $1::int
