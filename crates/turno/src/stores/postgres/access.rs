@@ -24,12 +24,12 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, T
     let hash = group.link().unwrap_or_default();
     let calls = vec![
         audit::lock(),
-        Call::new(&call::PERSON).text(user),
-        Call::new(&call::TOKEN).text(group.token().unwrap_or_default()),
-        Call::new(&call::ADMIN_COUNT),
+        Call::new(&call::PERSON_READ).text(user),
+        Call::new(&call::TOKEN_READ).text(group.token().unwrap_or_default()),
+        Call::new(&call::PERSON_ADMINS),
         Call::new(&call::TOKEN_COUNT).text(user),
-        Call::new(&call::CONSOLES).text(user),
-        Call::new(&call::LINK).bytes(&hash.0),
+        Call::new(&call::TOKEN_CONSOLES).text(user),
+        Call::new(&call::LINK_READ).bytes(&hash.0),
         Moment::call(0, true),
     ];
     let mut answers = tx.trip(calls).await?;
@@ -55,14 +55,14 @@ pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(6);
     calls.extend(person.as_ref().map(save_person));
     if let Some(id) = removed {
-        calls.push(Call::new(&call::TOKENS_REMOVE).text(id.as_str()));
+        calls.push(Call::new(&call::TOKEN_REMOVE_OF).text(id.as_str()));
         calls.push(Call::new(&call::PERSON_REMOVE).text(id.as_str()));
     }
     calls.extend(token.as_ref().map(add_token));
     if !revoked.is_empty() {
-        calls.push(Call::new(&call::TOKEN_REVOKE).texts(revoked.iter().map(String::as_str)));
+        calls.push(Call::new(&call::TOKEN_REMOVE).texts(revoked.iter().map(String::as_str)));
     }
-    calls.extend(unlinked.as_ref().map(|id| Call::new(&call::LINKS_REMOVE).text(id.as_str())));
+    calls.extend(unlinked.as_ref().map(|id| Call::new(&call::LINK_REMOVE_OF).text(id.as_str())));
     calls.extend(link.as_ref().map(add_link));
     calls.extend(spent.as_ref().map(|hash| Call::new(&call::LINK_SPEND).bytes(&hash.0)));
     calls.extend(audit::calls(audit));
@@ -120,27 +120,27 @@ impl PostgresStore {
     }
 
     pub(super) async fn link_find(&self, hash: Hash) -> Result<Option<Link>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::LINK).bytes(&hash.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&call::LINK_READ).bytes(&hash.0)]).await?.take();
         Ok(rows.first().map(link).transpose()?)
     }
 
     pub(super) async fn admin_count(&self) -> Result<i64, StoreError> {
-        Ok(count(&self.read(vec![Call::new(&call::ADMIN_COUNT)]).await?.take())?)
+        Ok(count(&self.read(vec![Call::new(&call::PERSON_ADMINS)]).await?.take())?)
     }
 
     pub(super) async fn access_epoch(&self) -> Result<Epoch, StoreError> {
-        let rows = self.read(vec![Call::new(&call::EPOCH)]).await?.take();
+        let rows = self.read(vec![Call::new(&call::EPOCH_READ)]).await?.take();
         let row = rows.first().ok_or_else(|| garbled("no epoch"))?;
         Ok(Epoch(get(row, 0)?))
     }
 
     pub(super) async fn person_get(&self, id: &UserId) -> Result<Option<Person>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::PERSON).text(id.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&call::PERSON_READ).text(id.as_str())]).await?.take();
         Ok(rows.first().map(|row| person(row, 0)).transpose()?)
     }
 
     pub(super) async fn person_list(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
-        let call = Call::new(&call::PEOPLE).text(after.map_or("", UserId::as_str)).big(limit.into());
+        let call = Call::new(&call::PERSON_LIST).text(after.map_or("", UserId::as_str)).big(limit.into());
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.iter().map(|row| person(row, 0)).collect::<Result<_, _>>()?)
     }
@@ -151,7 +151,7 @@ impl PostgresStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<Token>, StoreError> {
-        let call = Call::new(&call::TOKENS)
+        let call = Call::new(&call::TOKEN_LIST)
             .text(after.unwrap_or_default())
             .maybe_text(user.map(UserId::as_str))
             .big(limit.into());

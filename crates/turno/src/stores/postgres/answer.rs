@@ -52,7 +52,7 @@ impl PostgresStore {
 }
 
 fn find(once: &Once) -> Call<'_> {
-    Call::new(&call::ANSWER).text(once.scope()).text(once.key())
+    Call::new(&call::ANSWER_READ).text(once.scope()).text(once.key())
 }
 
 fn answer(row: &Row) -> Result<(Answer, Time), TripError> {

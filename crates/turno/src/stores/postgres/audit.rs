@@ -50,7 +50,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
         .maybe_bigs(entries.iter().map(|_| None))
         .maybe_texts(entries.iter().map(|entry| Some(entry.actor.user.as_str())))
         .maybe_texts(entries.iter().map(|entry| Some(entry.action.as_str())));
-    vec![add, announce, Call::new(&call::AUDIT_MOVE).big(last.n).bytes(&last.hash.0)]
+    vec![add, announce, Call::new(&call::AUDIT_HEAD_SAVE).big(last.n).bytes(&last.hash.0)]
 }
 
 async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<String>), TripError> {
@@ -83,7 +83,7 @@ impl PostgresStore {
         let AuditQuery { after, before, action, actor, resource, limit } = &query;
         let (sql, cursor) = match after {
             Some(after) => (&call::AUDIT_AFTER, *after),
-            None => (&call::AUDIT_NEWEST, before.unwrap_or(i64::MAX)),
+            None => (&call::AUDIT_BEFORE, before.unwrap_or(i64::MAX)),
         };
         let call = Call::new(sql)
             .big(cursor)

@@ -168,14 +168,14 @@ fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {
     if !changes.typing.is_empty() {
         let mut typing: Vec<_> = changes.typing.iter().collect();
         typing.sort();
-        let call = Call::new(&call::TYPING_SET).ints(typing.iter().map(|(queue, _, _)| queue.0));
+        let call = Call::new(&call::TYPING_SAVE).ints(typing.iter().map(|(queue, _, _)| queue.0));
         let call = call.bigs(typing.iter().map(|(_, lane, _)| lane.0));
         calls.push(call.bigs(typing.iter().map(|(_, _, at)| at.0)));
     }
     if !changes.typed.is_empty() {
         let mut typed: Vec<_> = changes.typed.iter().collect();
         typed.sort();
-        let call = Call::new(&call::TYPING_CLEAR).ints(typed.iter().map(|(queue, _)| queue.0));
+        let call = Call::new(&call::TYPING_REMOVE).ints(typed.iter().map(|(queue, _)| queue.0));
         calls.push(call.bigs(typed.iter().map(|(_, lane)| lane.0)));
     }
 }

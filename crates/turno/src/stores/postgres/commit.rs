@@ -67,7 +67,7 @@ impl PostgresStore {
     /// Raises the recorded time in its own transaction.
     pub(super) async fn mark_raise(&self, now: Time) -> Result<(), StoreError> {
         let generation = self.shared.lives.generation();
-        self.read(vec![Call::new(&call::MARK_RAISE).big(now.0)]).await?;
+        self.read(vec![Call::new(&call::MARK_SAVE).big(now.0)]).await?;
         self.shared.recorded.raise(generation, now);
         Ok(())
     }
@@ -166,7 +166,7 @@ impl PostgresStore {
         let raises = self.mark_is_late();
         let now = self.shared.clock.estimate();
         if raises {
-            calls.push(Call::new(&call::MARK_RAISE).big(now.0));
+            calls.push(Call::new(&call::MARK_SAVE).big(now.0));
         }
         let has_read = reads.is_some();
         calls.extend(reads);
@@ -272,5 +272,5 @@ fn hides_rows(outcomes: &Outcomes) -> bool {
 }
 
 fn bodies<'a>(seqs: &[Seq]) -> Call<'a> {
-    Call::new(&call::CLAIM_BODIES).bigs(seqs.iter().map(|seq| seq.0))
+    Call::new(&call::BODY_READ).bigs(seqs.iter().map(|seq| seq.0))
 }

@@ -13,12 +13,12 @@ use turno_core::time::Time;
 
 impl PostgresStore {
     pub(super) async fn destination_get(&self, queue: QueueId) -> Result<Option<Destination>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::DESTINATION).int(queue.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&call::DESTINATION_READ).int(queue.0)]).await?.take();
         Ok(rows.first().map(destination).transpose()?.map(|(_, destination)| destination))
     }
 
     pub(super) async fn destination_list(&self) -> Result<Vec<(QueueId, Destination)>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::DESTINATIONS)]).await?.take();
+        let rows = self.read(vec![Call::new(&call::DESTINATION_LIST)]).await?.take();
         Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
     }
 

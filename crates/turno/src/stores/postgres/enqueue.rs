@@ -96,8 +96,8 @@ fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(QueueLane, u32)], floors: &[S
     let queues = changes_heads(group);
     let (changing, their): (Vec<_>, Vec<_>) =
         lanes.iter().copied().zip(floors.iter().copied()).filter(|(((queue, _), _), _)| queues.contains(queue)).unzip();
-    let lock = (!changing.is_empty()).then(|| lane::fronts(&call::LANE_HEADS_LOCK, &changing, &their));
-    lock.into_iter().chain([lane::fronts(&call::LANE_FRONTS, lanes, floors)]).collect()
+    let lock = (!changing.is_empty()).then(|| lane::fronts(&call::HOT_FRONT_LOCK, &changing, &their));
+    lock.into_iter().chain([lane::fronts(&call::HOT_FRONT_NAMED, lanes, floors)]).collect()
 }
 
 /// Groups the front items by lane, each lane in order.

@@ -151,7 +151,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
     let grants = || ended().map(|ending| &ending.grant);
     let span = |span: Span| span.0;
     let time = |time: Time| time.0;
-    Call::new(&call::LEASE_END)
+    Call::new(&call::HISTORY_ADD)
         .texts(write.ended_of.iter().map(Resource::as_str))
         .bigs(grants().map(|grant| grant.fence.0))
         .texts(grants().map(|grant| grant.holder.user.as_str()))

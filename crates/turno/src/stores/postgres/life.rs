@@ -114,7 +114,8 @@ impl PostgresStore {
             self.shared.enter(&start.words);
             return Ok(());
         }
-        let words = self.commit_calls(link, start.calls(), Some(Call::new(&call::LIFE)), start.xid.as_deref()).await?;
+        let words =
+            self.commit_calls(link, start.calls(), Some(Call::new(&call::LIFE_NAME)), start.xid.as_deref()).await?;
         // If the answer was lost with the connection, the next transaction meets an unknown life and begins again here.
         let words = words.and_then(|rows| rows.first().and_then(|row| get::<String>(row, 0).ok()));
         self.shared.enter(&words.unwrap_or_default());
@@ -128,7 +129,7 @@ impl PostgresStore {
 
     /// Returns whether a new connection leads to the life that this process is in.
     pub(super) async fn is_same_life(&self, link: &mut Link) -> Result<bool, TripError> {
-        let answers = link.trip(&[Call::new(&call::LIFE)]).await?;
+        let answers = link.trip(&[Call::new(&call::LIFE_NAME)]).await?;
         let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| garbled("a database without a life"))?;
         let (generation, known) = self.shared.lives.current();
         Ok(known.is_empty() || self.shared.lives.continues(generation, get(row, 0)?))

@@ -171,7 +171,7 @@ fn broken(apply: &Apply, why: &str) -> StoreError {
 }
 
 fn peek(resource: &str) -> Call<'_> {
-    Call::new(&call::LEASE_PEEK).texts(std::iter::once(resource))
+    Call::new(&call::LEASE_READ).texts(std::iter::once(resource))
 }
 
 fn lease_from_rows(apply: &Apply, rows: &[Row]) -> Result<State, TripError> {
@@ -249,8 +249,8 @@ fn move_stock<'a>(apply: &'a Apply, posting: &'a Posting, at: Time) -> Vec<Call<
     let Posting { sku, delta, came, went } = posting;
     let serials: Vec<&Serial> = came.iter().chain(went).collect();
     let mut calls = vec![
-        Call::new(&call::STOCK_CHANGE).text(sku.as_str()).big(*delta),
-        Call::new(&call::MOVE_ADD)
+        Call::new(&call::STOCK_SAVE).text(sku.as_str()).big(*delta),
+        Call::new(&call::STOCK_MOVE_ADD)
             .big(apply.task.0)
             .int(number_to(apply.number))
             .text(sku.as_str())

@@ -84,7 +84,7 @@ async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreErr
     }
     for migration in migrations.iter().filter(|migration| migration.version > has) {
         link.script(migration.text).await?;
-        let note = Call::new(&call::SCHEMA_NOTE).int(migration.version).int(migration.min_compatible);
+        let note = Call::new(&call::SCHEMA_SAVE).int(migration.version).int(migration.min_compatible);
         link.trip(&[note]).await?;
     }
     link.trip(&[Call::new(&call::COMMIT)]).await?;

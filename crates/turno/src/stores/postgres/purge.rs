@@ -24,19 +24,19 @@ impl PostgresStore {
     pub(super) async fn purge_some(&self, what: &Purge, limit: u32) -> Result<u64, StoreError> {
         let simple = match what {
             Purge::Items { queue, before, by } => return self.purge_items(*queue, *before, by, limit).await,
-            Purge::LeaseHistory { before } => Call::new(&call::PURGE_HISTORY).big(before.0),
-            Purge::Tokens { before } => Call::new(&call::PURGE_TOKENS).big(before.0),
-            Purge::Links { before } => Call::new(&call::PURGE_LINKS).big(before.0),
-            Purge::Answers { before } => Call::new(&call::PURGE_ANSWERS).big(before.0),
-            Purge::Absorbed { queue, before } => Call::new(&call::PURGE_ABSORBED).int(queue.0).big(before.0),
-            Purge::Delivered { queue, before } => Call::new(&call::PURGE_DELIVERED).int(queue.0).big(before.0),
+            Purge::LeaseHistory { before } => Call::new(&call::HISTORY_PURGE).big(before.0),
+            Purge::Tokens { before } => Call::new(&call::TOKEN_PURGE).big(before.0),
+            Purge::Links { before } => Call::new(&call::LINK_PURGE).big(before.0),
+            Purge::Answers { before } => Call::new(&call::ANSWER_PURGE).big(before.0),
+            Purge::Absorbed { queue, before } => Call::new(&call::ABSORBED_PURGE).int(queue.0).big(before.0),
+            Purge::Delivered { queue, before } => Call::new(&call::DELIVERED_PURGE).int(queue.0).big(before.0),
         };
         let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())
     }
 
     pub(super) async fn purge_count(&self, queue: QueueId, before: Time) -> Result<u64, StoreError> {
-        let rows = self.scan(Call::new(&call::PURGE_COUNT).int(queue.0).big(before.0)).await?;
+        let rows = self.scan(Call::new(&call::ITEM_PURGE_COUNT).int(queue.0).big(before.0)).await?;
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())
     }
 
@@ -47,7 +47,7 @@ impl PostgresStore {
         limit: u32,
     ) -> Result<(u64, Option<Resource>), StoreError> {
         let after = after.map_or("", Resource::as_str);
-        let call = Call::new(&call::PURGE_LEASES).text(after).big(before.0).big(limit.into());
+        let call = Call::new(&call::LEASE_PURGE).text(after).big(before.0).big(limit.into());
         let rows = self.read_on(&self.keeper, vec![call]).await?.take();
         let last = rows.first().map_or(Ok(None), |row| maybe_name(row, 1, Resource::new))?;
         Ok((u64::try_from(count(&rows)?).unwrap_or_default(), last))
@@ -82,7 +82,7 @@ async fn items(
     by: &Actor,
     limit: u32,
 ) -> Result<Option<Purged>, TripError> {
-    let remove = Call::new(&call::PURGE_ITEMS).int(queue.0).big(before.0).big(limit.into());
+    let remove = Call::new(&call::ITEM_PURGE).int(queue.0).big(before.0).big(limit.into());
     let mut answers = tx.trip(vec![remove, Call::new(&call::QUEUE_NAME).int(queue.0)]).await?;
     let count = count(&answers.take())?;
     let Some(draft) = purge_entry(by.clone(), queue_name(&answers.take())?, count, before)? else {
@@ -105,7 +105,7 @@ fn queue_name(rows: &[Row]) -> Result<Option<&str>, TripError> {
 pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Vec<Entry>, Time), TripError> {
     let mut calls = Vec::new();
     for (queue, (before, seqs)) in &outlived.items {
-        calls.push(Call::new(&call::PURGE_NAMED).int(queue.0).big(before.0).bigs(seqs.iter().map(|seq| seq.0)));
+        calls.push(Call::new(&call::ITEM_PURGE_NAMED).int(queue.0).big(before.0).bigs(seqs.iter().map(|seq| seq.0)));
     }
     if !outlived.absorbed.is_empty() {
         let absorbed = || outlived.absorbed.iter();

@@ -16,7 +16,7 @@ use turno_core::queue::Policy;
 
 impl PostgresStore {
     pub(super) async fn queue_get(&self, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::QUEUE_GET).text(name.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&call::QUEUE_FIND).text(name.as_str())]).await?.take();
         Ok(rows.first().map(row::queue).transpose()?)
     }
 
@@ -53,7 +53,7 @@ impl PostgresStore {
                 }
                 Ok(Put { queue, changed, entries, xid }) => {
                     let save = queue.as_ref().filter(|_| changed).map(|queue| {
-                        let call = Call::new(&call::QUEUE_CHANGE).int(queue.id.0).text(&text);
+                        let call = Call::new(&call::QUEUE_SAVE).int(queue.id.0).text(&text);
                         call.text(wanted.policy.kind.as_str()).maybe_text(queue.push.as_deref())
                     });
                     let calls = save.into_iter().chain(audit::calls(&entries)).collect();

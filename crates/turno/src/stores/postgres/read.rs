@@ -70,7 +70,7 @@ impl PostgresStore {
 
     pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<Peeked, StoreError> {
         let calls =
-            vec![Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
+            vec![Call::new(&call::LEASE_READ).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
         let mut answers = self.read_on(free(&self.peekers), calls).await?;
         let rows = answers.take();
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
@@ -103,7 +103,7 @@ impl PostgresStore {
         resource: &Resource,
         Fence(fence): Fence,
     ) -> Result<Option<Ending>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::LEASE_ENDING).text(resource.as_str()).big(fence)]).await?.take();
+        let rows = self.read(vec![Call::new(&call::HISTORY_READ).text(resource.as_str()).big(fence)]).await?.take();
         Ok(rows.first().map(lease_row::ending).transpose()?)
     }
 
@@ -114,8 +114,8 @@ impl PostgresStore {
         limit: u32,
     ) -> Result<Vec<Ending>, StoreError> {
         let (sql, cursor) = match from {
-            Past::Newest { before } => (&call::LEASE_HISTORY, before.map_or(i64::MAX, |Fence(fence)| fence)),
-            Past::Oldest { after } => (&call::LEASE_HISTORY_AFTER, after.0),
+            Past::Newest { before } => (&call::HISTORY_LIST, before.map_or(i64::MAX, |Fence(fence)| fence)),
+            Past::Oldest { after } => (&call::HISTORY_AFTER, after.0),
         };
         let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
         let rows = self.read(vec![call]).await?.take();
@@ -132,8 +132,8 @@ impl PostgresStore {
         let life = self.shared.lives.generation();
         let now = self.now().await?;
         let from = self.expiry.from(life, now);
-        let expired = Call::new(&call::EXPIRED).big(from.0).big(now.0).big(limit.into());
-        let next = Call::new(&call::EXPIRY_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
+        let expired = Call::new(&call::HOT_EXPIRED).big(from.0).big(now.0).big(limit.into());
+        let next = Call::new(&call::HOT_NEXT_EXPIRY).big(now.0).big((now + LOOK_AGAIN).0);
         let mut answers = self.read(vec![expired, next]).await?;
         let expired: Vec<DeliveryRef> = answers.take().iter().map(reference).collect::<Result<_, _>>()?;
         let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
@@ -161,7 +161,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn queue_next_look(&self, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
-        let call = Call::new(&call::NEXT_LOOK).int(queue.0).big(after.0);
+        let call = Call::new(&call::HOT_NEXT_LOOK).int(queue.0).big(after.0);
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
     }

@@ -13,7 +13,7 @@ use turno_core::time::{Span, Time};
 
 impl PostgresStore {
     pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::ITEM).int(queue.0).text(id.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&call::ITEM_READ).int(queue.0).text(id.as_str())]).await?.take();
         Ok(self.records(self.shared.clock.estimate(), &rows).await?.pop())
     }
 
@@ -39,7 +39,7 @@ impl PostgresStore {
         let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
         let mut came_back: HashMap<Seq, Vec<_>> = HashMap::new();
         if !seqs.is_empty() {
-            let calls = [&call::ITEM_ERRORS, &call::ITEMS_CAME_BACK];
+            let calls = [&call::ERROR_LIST, &call::CAME_BACK_LIST];
             let calls = calls.into_iter().map(|call| Call::new(call).bigs(seqs.iter().copied())).collect();
             let mut answers = self.read(calls).await?;
             for row in &answers.take() {
@@ -103,7 +103,7 @@ impl PostgresStore {
         let queue_lane = (queue, lane);
         let looked_at = i64::from(LaneFront::LOOKED_AT);
         let front = Call::new(&call::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
-        let typing = Call::new(&call::CLAIM_TYPING).int(queue.0).bigs([lane.0].into_iter());
+        let typing = Call::new(&call::TYPING_READ).int(queue.0).bigs([lane.0].into_iter());
         let mut answers = self.read(vec![front, typing]).await?;
         let items = front_items(&answers.take())?.remove(&queue_lane).unwrap_or_default();
         let typed_at = answers.take().first().map(|row| get(row, 1)).transpose()?.map(Time);
@@ -138,20 +138,20 @@ fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
     let limit = i64::from(query.limit);
     let by_seq = |sql| Call::new(sql).int(queue.0).big(after);
     match (&query.key, query.state) {
-        (Some(key), state) => Call::new(&call::ITEMS_OF_KEY)
+        (Some(key), state) => Call::new(&call::ITEM_OF_KEY)
             .int(queue.0)
             .text(Key::as_str(key))
             .big(after)
             .maybe_text(state.map(ItemState::as_str))
             .big(now.0)
             .big(limit),
-        (None, None) => by_seq(&call::ITEMS).big(limit),
+        (None, None) => by_seq(&call::ITEM_LIST).big(limit),
         (None, Some(state @ (ItemState::Pending | ItemState::Error))) => {
-            by_seq(&call::ITEMS_WAITING).text(state.as_str()).big(now.0).big(limit)
+            by_seq(&call::ITEM_WAITING).text(state.as_str()).big(now.0).big(limit)
         }
-        (None, Some(ItemState::InProcess)) => by_seq(&call::ITEMS_IN_PROCESS).big(now.0).big(limit),
-        (None, Some(ItemState::Processed)) => by_seq(&call::ITEMS_PROCESSED).big(limit),
-        (None, Some(ItemState::Exhausted)) => by_seq(&call::ITEMS_EXHAUSTED).big(limit).big(now.0),
-        (None, Some(ItemState::Cancelled)) => by_seq(&call::ITEMS_CANCELLED).big(limit),
+        (None, Some(ItemState::InProcess)) => by_seq(&call::ITEM_IN_PROCESS).big(now.0).big(limit),
+        (None, Some(ItemState::Processed)) => by_seq(&call::ITEM_PROCESSED).big(limit),
+        (None, Some(ItemState::Exhausted)) => by_seq(&call::ITEM_EXHAUSTED).big(limit).big(now.0),
+        (None, Some(ItemState::Cancelled)) => by_seq(&call::ITEM_CANCELLED).big(limit),
     }
 }

@@ -63,7 +63,7 @@ async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, TripError
     let reference: Vec<&Item> = rows.iter().map(|row| &row.item).filter(|item| item.expires_at.is_some()).collect();
     let mut calls = completing(&reference);
     if RepairRead::needs_bodies(&group.policy, &rows) {
-        calls.push(Call::new(&call::CLAIM_BODIES).bigs(rows.iter().map(|row| row.item.seq.0)));
+        calls.push(Call::new(&call::BODY_READ).bigs(rows.iter().map(|row| row.item.seq.0)));
     }
     calls.extend([audit::lock(), Moment::call(0, true)]);
     let mut answers = tx.trip(calls).await?;

@@ -127,15 +127,15 @@ impl Sorted {
     fn reads<'a>(&self) -> Vec<Call<'a>> {
         let mut calls = Vec::with_capacity(3);
         if !self.loose.is_empty() {
-            let call = indexed(&call::SETTLE_ITEMS_LOCK, &self.loose);
+            let call = indexed(&call::HOT_FIRST_LOCK, &self.loose);
             calls.push(named(fenced(call, &self.loose), &self.loose));
         }
         if !self.single.is_empty() {
-            let call = laned(indexed(&call::SETTLE_ITEMS, &self.single), &self.single);
+            let call = laned(indexed(&call::HOT_FIRST, &self.single), &self.single);
             calls.push(named(fenced(call, &self.single), &self.single));
         }
         if !self.grouped.is_empty() {
-            let call = laned(indexed(&call::SETTLE_LANES, &self.grouped), &self.grouped);
+            let call = laned(indexed(&call::HOT_MEMBERS, &self.grouped), &self.grouped);
             let call =
                 fenced(call, &self.grouped).bigs(self.grouped.iter().map(|entry| i64::from(entry.reference.size)));
             calls.push(named(call, &self.grouped));
@@ -165,7 +165,7 @@ impl Sorted {
 
     fn next<'a>(&self, floors: &[Seq]) -> Call<'a> {
         let all = || self.single.iter().chain(&self.grouped);
-        Call::new(&call::SETTLE_NEXT)
+        Call::new(&call::HOT_NEXT)
             .ints(all().map(|entry| entry.n))
             .ints(all().map(|entry| entry.reference.queue.0))
             .bigs(all().map(|entry| entry.reference.lane.map_or(0, |Lane(lane)| lane)))

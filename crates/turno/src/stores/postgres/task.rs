@@ -56,7 +56,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Tri
 fn reads<'a>(group: &TaskGroup, id: TaskId, resources: &'a [Resource; 1], lock: Lock) -> Vec<Call<'a>> {
     let mut calls = vec![
         Call::new(&call::TASK_LOCK).big(id.0),
-        Call::new(&call::TASK).big(id.0),
+        Call::new(&call::TASK_READ).big(id.0),
         Call::new(&call::TASK_LEASE_INSERT).text(resources[0].as_str()).big(id.0),
     ];
     calls.extend(lock.calls(resources));
@@ -95,7 +95,7 @@ async fn existing(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Opt
         return Ok(None);
     };
     let resource = task.id.resource();
-    let look = Call::new(&call::LEASE_PEEK).texts([resource.as_str()].into_iter());
+    let look = Call::new(&call::LEASE_READ).texts([resource.as_str()].into_iter());
     let mut answers = tx.trip(vec![look, Moment::call(0, false)]).await?;
     let lease = lease::states(&answers.take(), vec![resource.clone()])?.pop();
     let lease = lease.unwrap_or_else(|| State::unseen(resource.clone()));
@@ -157,15 +157,15 @@ pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, TripError> {
 
 impl PostgresStore {
     pub(super) async fn task_get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::TASK).big(id.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&call::TASK_READ).big(id.0)]).await?.take();
         Ok(tasks(&rows)?.pop())
     }
 
     pub(super) async fn task_look(&self, id: TaskId) -> Result<TaskPage, StoreError> {
         let resource = id.resource();
         let calls = vec![
-            Call::new(&call::TASK).big(id.0),
-            Call::new(&call::LEASE_PEEK).texts([resource.as_str()].into_iter()),
+            Call::new(&call::TASK_READ).big(id.0),
+            Call::new(&call::LEASE_READ).texts([resource.as_str()].into_iter()),
             Moment::call(0, false),
         ];
         let mut answers = self.read(calls).await?;
@@ -177,14 +177,14 @@ impl PostgresStore {
 
     /// Takes two trips: the tasks, and then the leases of all of them.
     pub(super) async fn task_list(&self, query: TaskQuery) -> Result<TaskPage, StoreError> {
-        let call = Call::new(&call::TASKS)
+        let call = Call::new(&call::TASK_LIST)
             .maybe_text(query.status.map(Status::as_str))
             .big(query.before.map_or(i64::MAX, |TaskId(id)| id))
             .big(i64::from(query.limit) + 1)
             .flag(query.locked == Some(true));
         let tasks = tasks(&self.read(vec![call]).await?.take())?;
         let resources: Vec<Resource> = tasks.iter().map(|task| task.id.resource()).collect();
-        let look = Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str));
+        let look = Call::new(&call::LEASE_READ).texts(resources.iter().map(Resource::as_str));
         let mut answers = self.read(vec![look, Moment::call(0, false)]).await?;
         let leases = lease::states(&answers.take(), resources.clone())?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
@@ -197,14 +197,14 @@ impl PostgresStore {
         after: i64,
         limit: u32,
     ) -> Result<Vec<(i64, Note)>, StoreError> {
-        let call = Call::new(&call::TASK_NOTES).big(id.0).big(limit.into()).big(after);
+        let call = Call::new(&call::NOTE_LIST).big(id.0).big(limit.into()).big(after);
         let rows = self.read(vec![call]).await?.take();
         let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
         Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
     }
 
     pub(super) async fn stock_get(&self, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::STOCK).text(sku.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&call::STOCK_READ).text(sku.as_str())]).await?.take();
         let Some(row) = rows.first() else {
             return Ok(None);
         };

@@ -146,7 +146,7 @@ fn prefix_end(prefix: &str) -> Option<String> {
 }
 
 pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Result<Option<Ending>, StoreError> {
-    let mut read = db.prepare_cached(sql::HISTORY_ONE)?;
+    let mut read = db.prepare_cached(sql::HISTORY_READ)?;
     let found = read.query_row((resource.as_str(), fence.0), |row| ending_at(row, 0)).optional()?;
     Ok(found.flatten())
 }

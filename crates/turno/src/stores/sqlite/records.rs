@@ -39,15 +39,15 @@ pub(super) fn list(
     let (queue, after, limit) = (queue.0, query.after.map_or(i64::MIN, |Seq(seq)| seq), query.limit);
     let state = query.state.map(ItemState::as_str);
     let bodies = match (&query.key, query.state) {
-        (Some(key), _) => bodies(&tx, sql::BODY_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit)),
-        (None, None) => bodies(&tx, sql::BODY_LIST, (queue, after, limit)),
+        (Some(key), _) => bodies(&tx, sql::ITEM_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit)),
+        (None, None) => bodies(&tx, sql::ITEM_LIST, (queue, after, limit)),
         (None, Some(ItemState::Pending | ItemState::Error)) => {
-            bodies(&tx, sql::BODY_WAITING, (queue, after, state, now.0, limit))
+            bodies(&tx, sql::ITEM_WAITING, (queue, after, state, now.0, limit))
         }
-        (None, Some(ItemState::InProcess)) => bodies(&tx, sql::BODY_IN_PROCESS, (queue, after, now.0, limit)),
-        (None, Some(ItemState::Processed)) => bodies(&tx, sql::BODY_PROCESSED, (queue, after, limit)),
-        (None, Some(ItemState::Exhausted)) => bodies(&tx, sql::BODY_EXHAUSTED, (queue, after, limit, now.0)),
-        (None, Some(ItemState::Cancelled)) => bodies(&tx, sql::BODY_CANCELLED, (queue, after, limit)),
+        (None, Some(ItemState::InProcess)) => bodies(&tx, sql::ITEM_IN_PROCESS, (queue, after, now.0, limit)),
+        (None, Some(ItemState::Processed)) => bodies(&tx, sql::ITEM_PROCESSED, (queue, after, limit)),
+        (None, Some(ItemState::Exhausted)) => bodies(&tx, sql::ITEM_EXHAUSTED, (queue, after, limit, now.0)),
+        (None, Some(ItemState::Cancelled)) => bodies(&tx, sql::ITEM_CANCELLED, (queue, after, limit)),
     };
     bodies?.into_iter().map(|body| record(&tx, now, body)).collect()
 }

@@ -29,7 +29,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outco
                 (Some(task), None, lease)
             }
             None => {
-                let fresh = tx.prepare_cached(sql::TASK_FRESH)?.query_row([], |row| row.get(0)).map(TaskId)?;
+                let fresh = tx.prepare_cached(sql::TASK_NUMBER)?.query_row([], |row| row.get(0)).map(TaskId)?;
                 (None, Some(fresh), State::unseen(fresh.resource()))
             }
         },

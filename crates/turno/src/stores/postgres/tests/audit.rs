@@ -133,7 +133,7 @@ async fn an_item_that_is_being_requeued_is_not_purged() {
     settle(&store, &queue, &all, ACK).await;
     let client = outside(&url).await;
     client.batch_execute("begin").await.unwrap();
-    assert_eq!(client.query(call::MANAGE_DONE.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
+    assert_eq!(client.query(call::DONE_READ.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
     let purge = || {
         let what = crate::store::Purge::Items { queue: queue.id, before: Time(9_000_000_000_000), by: Actor::system() };
         tokio::time::timeout(AT_ONCE, store.purge(what, 10))

@@ -238,7 +238,7 @@ async fn control_without_the_lines_lock_only_the_key_of_the_move_prevents_a_seco
     for client in [&one, &two] {
         let params: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
             [&id.0, &1_i32, &"tv", &1_i64, &"[]", &1_i64, &"ana", &1_i64];
-        moved.push(client.execute(call::MOVE_ADD.text, &params).await.is_ok());
+        moved.push(client.execute(call::STOCK_MOVE_ADD.text, &params).await.is_ok());
         client.batch_execute("commit").await.unwrap();
     }
     assert_eq!(moved, [true, false]);

@@ -25,42 +25,42 @@ fn hot() -> [&'static Sql; 41] {
         &call::BODY_KNOWN,
         &call::BODY_REPLACE,
         &call::CAME_BACK_ADD,
-        &call::CLAIM_BODIES,
-        &call::CLAIM_FRONTS,
-        &call::CLAIM_HEADS,
-        &call::CLAIM_ITEM,
-        &call::CLAIM_QUEUE,
-        &call::CLAIM_REQUEST,
-        &call::CLAIM_TYPING,
+        &call::BODY_READ,
+        &call::HOT_FRONT,
+        &call::HOT_HEADS,
+        &call::HOT_HEAD_OF_ID,
+        &call::QUEUE_READ,
+        &call::HOT_REQUESTED,
+        &call::TYPING_READ,
         &call::DONE_ADD,
         &call::DONE_REMOVE,
         &call::ERROR_ADD,
-        &call::EXPIRED,
-        &call::EXPIRY_NEXT,
+        &call::HOT_EXPIRED,
+        &call::HOT_NEXT_EXPIRY,
         &call::HOT_ADD,
         &call::HOT_REMOVE,
         &call::HOT_REQUEST,
         &call::HOT_SAVE,
-        &call::ITEM,
-        &call::LANE_FRONTS,
-        &call::LANE_HEADS_LOCK,
-        &call::LEASE_ENDING,
-        &call::LEASE_HISTORY,
+        &call::ITEM_READ,
+        &call::HOT_FRONT_NAMED,
+        &call::HOT_FRONT_LOCK,
+        &call::HISTORY_READ,
+        &call::HISTORY_LIST,
         &call::LEASE_INSERT,
         &call::LEASE_LOCK,
         &call::LEASE_LIST,
         &call::LEASE_LOCK_BEATS,
         &call::LEASE_PIN,
         &call::LEASE_WORK,
-        &call::LEASE_PEEK,
+        &call::LEASE_READ,
         &call::LEASE_SAVE,
-        &call::MANAGE_DONE,
-        &call::MANAGE_ITEM,
-        &call::NEXT_LOOK,
-        &call::SETTLE_ITEMS,
-        &call::SETTLE_ITEMS_LOCK,
-        &call::SETTLE_LANES,
-        &call::SETTLE_NEXT,
+        &call::DONE_READ,
+        &call::HOT_READ,
+        &call::HOT_NEXT_LOOK,
+        &call::HOT_FIRST,
+        &call::HOT_FIRST_LOCK,
+        &call::HOT_MEMBERS,
+        &call::HOT_NEXT,
         &call::LANE_LOCK,
     ]
 }
@@ -73,12 +73,12 @@ fn events() -> [&'static Sql; 4] {
 /// The statements behind lists, with the index that each must use.
 fn looks() -> [(&'static Sql, &'static str); 7] {
     [
-        (&call::ITEMS_CANCELLED, "done_unacked"),
-        (&call::ITEMS_EXHAUSTED, "hot_parked"),
-        (&call::ITEMS_IN_PROCESS, "hot_expiry"),
-        (&call::ITEMS_OF_KEY, "body_key"),
-        (&call::ITEMS_PROCESSED, "done_pkey"),
-        (&call::ITEMS_WAITING, "hot_pkey"),
+        (&call::ITEM_CANCELLED, "done_unacked"),
+        (&call::ITEM_EXHAUSTED, "hot_parked"),
+        (&call::ITEM_IN_PROCESS, "hot_expiry"),
+        (&call::ITEM_OF_KEY, "body_key"),
+        (&call::ITEM_PROCESSED, "done_pkey"),
+        (&call::ITEM_WAITING, "hot_pkey"),
         (&call::LANE_NAMES, "hot_lane"),
     ]
 }
@@ -118,7 +118,7 @@ async fn no_frequent_statement_scans_a_whole_table() {
     client.batch_execute(call::BEGIN.text).await.unwrap();
     let looks = looks();
     let looked = looks.iter().map(|(sql, _)| *sql);
-    for sql in hot().into_iter().chain(events()).chain([&call::SETTLED, &call::ITEM_ERRORS]).chain(looked) {
+    for sql in hot().into_iter().chain(events()).chain([&call::SETTLED, &call::ERROR_LIST]).chain(looked) {
         let params = client.prepare(sql.text).await.unwrap().params().len();
         let arguments = vec!["null"; params].join(", ");
         client.batch_execute(&format!("prepare p as {}", sql.text)).await.unwrap();
@@ -132,12 +132,12 @@ async fn no_frequent_statement_scans_a_whole_table() {
         {
             assert!(!plan.contains(&format!("Seq Scan on {table} ")), "{}:\n{plan}", sql.name);
         }
-        assert!(sql.name != "claim_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");
-        assert!(sql.name != "settle_next" || (plan.contains("hot_lane") && !plan.contains("Sort")), "{plan}");
+        assert!(sql.name != "hot_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");
+        assert!(sql.name != "hot_next" || (plan.contains("hot_lane") && !plan.contains("Sort")), "{plan}");
         assert!(sql.name != "event_list" || (plan.contains("event_log_pkey") && !plan.contains("Sort")), "{plan}");
         let index = looks.iter().find(|(look, _)| look.name == sql.name).map_or("", |(_, index)| *index);
         assert!(plan.contains(index), "{} without {index}:\n{plan}", sql.name);
-        assert!(sql.name != "claim_request" || plan.contains("hot_request"), "{plan}");
+        assert!(sql.name != "hot_requested" || plan.contains("hot_request"), "{plan}");
         client.batch_execute("deallocate p").await.unwrap();
     }
 }

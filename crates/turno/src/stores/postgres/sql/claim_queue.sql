@@ -1,2 +1,0 @@
--- claim_queue
-select version, paused from turno.queue where id = $1::int

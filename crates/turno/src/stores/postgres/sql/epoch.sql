@@ -1,2 +1,0 @@
--- epoch
-select epoch from turno.mark

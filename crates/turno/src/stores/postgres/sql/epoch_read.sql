@@ -1,0 +1,2 @@
+-- epoch_read
+select epoch from turno.mark

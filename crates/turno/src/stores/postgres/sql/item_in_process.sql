@@ -1,0 +1,20 @@
+-- item_in_process
+-- Uses hot_expiry, which has only the handed-out items of all queues, and those are few. The rule is Item::state.
+with live as materialized (
+    select h.seq, h.queue, h.revision, h.handed, h.parked from turno.hot h where h.expires_at > $3::bigint
+), page as materialized (
+    select l.seq
+    from live l
+    where l.queue = $1::int and l.seq > $2::bigint and l.revision <= l.handed and not l.parked
+    order by l.seq
+    limit $4::bigint
+)
+select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
+       h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
+       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
+from page p
+join turno.body b on b.seq = p.seq
+left join turno.hot h on h.seq = b.seq
+left join turno.done d on d.seq = b.seq
+order by b.seq

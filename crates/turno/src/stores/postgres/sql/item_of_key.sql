@@ -1,0 +1,20 @@
+-- item_of_key
+-- Uses body_key; a state filter is checked item by item. The rule is Item::state, after Item::lapsed.
+select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
+       h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
+       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
+from turno.body b
+left join turno.hot h on h.seq = b.seq
+left join turno.done d on d.seq = b.seq
+where b.queue = $1::int and b.key = $2::text and b.seq > $3::bigint
+    and ($4::text is null or $4::text = case
+             when d.seq is not null then (array['processed', 'exhausted', 'cancelled'])[d.ended + 1]
+             when h.parked then 'exhausted'
+             when h.expires_at is null then case when h.last = 1 or (h.last in (2, 3) and h.attempt > 0) then 'error' else 'pending' end
+             when h.revision > h.handed then 'pending'
+             when h.expires_at > $5::bigint then 'in_process'
+             when h.attempt >= (select (q.policy::jsonb ->> 'max_attempts')::int from turno.queue q where q.id = $1::int) then 'exhausted'
+             else 'error' end)
+order by b.seq
+limit $6::bigint

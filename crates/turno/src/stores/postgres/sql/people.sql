@@ -1,6 +1,0 @@
--- people
-select id, name, role, disabled, password, created_at
-from turno.person
-where id > $1::text
-order by id
-limit $2::bigint

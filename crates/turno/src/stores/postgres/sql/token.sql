@@ -1,5 +1,0 @@
--- token
-select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console,
-       last_used_at
-from turno.token
-where id = $1::text
