@@ -4,6 +4,7 @@
 pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
+mod statement;
 
 use crate::clock::Clock;
 use crate::error::Error;

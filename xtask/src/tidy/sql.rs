@@ -10,9 +10,8 @@ const STORES: &str = "crates/turno/src/stores/";
 pub(super) fn files(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with_extension("sql").filter(|file| file.path.starts_with(STORES)) {
-        if file.path.contains("/sql/") && !opens_with_its_name(file) {
-            let message = format!("the first line is not the comment `-- {}`", file.stem());
-            findings.push(Finding::new(&file.path, 1, message));
+        if file.path.contains("/sql/") {
+            findings.extend(wrong_name(file).map(|message| Finding::new(&file.path, 1, message)));
         }
         let line = line_of_star(&file.text);
         findings.extend(line.map(|line| Finding::new(&file.path, line, "`select *`: name the columns")));
@@ -35,11 +34,22 @@ pub(super) fn migrations(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether the first line is `-- name`, alone or followed by the statement's purpose.
-fn opens_with_its_name(file: &File) -> bool {
-    let first = file.text.lines().next().unwrap_or_default();
-    let rest = first.strip_prefix("-- ").and_then(|comment| comment.strip_prefix(file.stem()));
-    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+/// Returns the names of the statements in a file, with their lines.
+pub(super) fn names(file: &File) -> impl Iterator<Item = (usize, &str)> {
+    let lines = file.text.lines().enumerate();
+    lines.filter_map(|(index, line)| Some((index + 1, line.strip_prefix("-- name: ")?.trim())))
+}
+
+/// Returns what is wrong with the names: each statement begins with its name, and a file with one statement has its
+/// name.
+fn wrong_name(file: &File) -> Option<String> {
+    let names: Vec<(usize, &str)> = names(file).collect();
+    match names[..] {
+        [(1, name)] if name == file.stem() => None,
+        [(1, name)] => Some(format!("a file with one statement has its name, `{name}`")),
+        [(1, _), ..] => None,
+        _ => Some("the first line is not the comment `-- name: NAME`".to_owned()),
+    }
 }
 
 /// Returns the line of the star in `select *`, also over a line break, but not in a comment.
@@ -65,9 +75,13 @@ mod tests {
     #[test]
     fn a_statement_without_its_name_is_found() {
         let tree = Tree::of(&[
-            ("crates/turno/src/stores/sqlite/sql/lease_lock.sql", "-- lease_lock: one row\nselect a from b"),
-            ("crates/turno/src/stores/sqlite/sql/lease_save.sql", "-- lease_saved\nselect a from b"),
-            ("crates/turno/src/stores/sqlite/sql/clock.sql", "select 1"),
+            ("crates/turno/src/stores/sqlite/sql/lease_lock.sql", "-- name: lease_lock\nselect a from b"),
+            ("crates/turno/src/stores/sqlite/sql/lease_save.sql", "-- name: lease_saved\nselect a from b"),
+            (
+                "crates/turno/src/stores/sqlite/sql/lease.sql",
+                "-- name: lease_a\nselect a\n\n-- name: lease_b\nselect b",
+            ),
+            ("crates/turno/src/stores/sqlite/sql/clock.sql", "select 1\n-- name: clock"),
             ("crates/turno/src/stores/sqlite/migrations/0001_start.sql", "create table a (b)"),
         ]);
         let found: Vec<String> = files(&tree).into_iter().map(|finding| finding.path).collect();

@@ -62,6 +62,7 @@ mod repair;
 mod row;
 mod settle;
 mod slot;
+mod sql;
 mod sync;
 mod task;
 mod task_row;

@@ -30,7 +30,7 @@ mod records;
 mod repair;
 mod rows;
 mod schema;
-mod statements;
+mod sql;
 mod stock;
 mod sync;
 mod task;
@@ -49,7 +49,6 @@ use crate::store::{
 use checkpoint::Checkpoints;
 use file::{File, Probed};
 use rusqlite::Connection;
-use statements as sql;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::Notify;
@@ -116,7 +115,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
     if migrate {
         schema::migrate(&mut writer)?;
     }
-    clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
+    clock.resume(Time(writer.query_row(&sql::MARK_READ, [], |row| row.get(0))?));
     // So that the first estimate is based on today and not on when the file was last used.
     now(&clock);
     life::start(&mut writer, path, &clock, &before)?;
@@ -180,7 +179,7 @@ fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
         return Ok(Numbers::new(Vec::new()));
     }
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let mut take = tx.prepare_cached(sql::NUMBER_TAKE)?;
+    let mut take = tx.prepare_cached(&sql::NUMBER_TAKE)?;
     let last: i64 = take.query_row([count], |row| row.get(0))?;
     Ok(Numbers::new((last - count + 1..=last).collect()))
 }

@@ -6,9 +6,10 @@
 use super::PostgresStore;
 use super::access_row::{TOKEN, link, person, token};
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::{garbled, get};
+use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{AccessGroup, AccessRead, AccessWrite, Outcomes, StoreError, TokenFound};
 use tokio_postgres::Row;
@@ -24,12 +25,12 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, T
     let hash = group.link().unwrap_or_default();
     let calls = vec![
         audit::lock(),
-        Call::new(&call::PERSON_READ).text(user),
-        Call::new(&call::TOKEN_READ).text(group.token().unwrap_or_default()),
-        Call::new(&call::PERSON_ADMINS),
-        Call::new(&call::TOKEN_COUNT).text(user),
-        Call::new(&call::TOKEN_CONSOLES).text(user),
-        Call::new(&call::LINK_READ).bytes(&hash.0),
+        Call::new(&sql::PERSON_READ).text(user),
+        Call::new(&sql::TOKEN_READ).text(group.token().unwrap_or_default()),
+        Call::new(&sql::PERSON_ADMINS),
+        Call::new(&sql::TOKEN_COUNT).text(user),
+        Call::new(&sql::TOKEN_CONSOLES).text(user),
+        Call::new(&sql::LINK_READ).bytes(&hash.0),
         Moment::call(0, true),
     ];
     let mut answers = tx.trip(calls).await?;
@@ -55,25 +56,25 @@ pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(6);
     calls.extend(person.as_ref().map(save_person));
     if let Some(id) = removed {
-        calls.push(Call::new(&call::TOKEN_REMOVE_OF).text(id.as_str()));
-        calls.push(Call::new(&call::PERSON_REMOVE).text(id.as_str()));
+        calls.push(Call::new(&sql::TOKEN_REMOVE_OF).text(id.as_str()));
+        calls.push(Call::new(&sql::PERSON_REMOVE).text(id.as_str()));
     }
     calls.extend(token.as_ref().map(add_token));
     if !revoked.is_empty() {
-        calls.push(Call::new(&call::TOKEN_REMOVE).texts(revoked.iter().map(String::as_str)));
+        calls.push(Call::new(&sql::TOKEN_REMOVE).texts(revoked.iter().map(String::as_str)));
     }
-    calls.extend(unlinked.as_ref().map(|id| Call::new(&call::LINK_REMOVE_OF).text(id.as_str())));
+    calls.extend(unlinked.as_ref().map(|id| Call::new(&sql::LINK_REMOVE_OF).text(id.as_str())));
     calls.extend(link.as_ref().map(add_link));
-    calls.extend(spent.as_ref().map(|hash| Call::new(&call::LINK_SPEND).bytes(&hash.0)));
+    calls.extend(spent.as_ref().map(|hash| Call::new(&sql::LINK_SPEND).bytes(&hash.0)));
     calls.extend(audit::calls(audit));
     if *raises_epoch {
-        calls.push(Call::new(&call::EPOCH_RAISE));
+        calls.push(Call::new(&sql::EPOCH_RAISE));
     }
     calls
 }
 
 fn save_person(person: &Person) -> Call<'_> {
-    Call::new(&call::PERSON_SAVE)
+    Call::new(&sql::PERSON_SAVE)
         .text(person.id.as_str())
         .text(&person.name)
         .text(person.role.as_str())
@@ -84,7 +85,7 @@ fn save_person(person: &Person) -> Call<'_> {
 
 fn add_token(token: &Token) -> Call<'_> {
     let resources = serde_json::to_string(&token.resources).expect("texts can always be written as JSON");
-    Call::new(&call::TOKEN_ADD)
+    Call::new(&sql::TOKEN_ADD)
         .text(&token.id)
         .bytes(&token.hash.0)
         .text(token.user.as_str())
@@ -101,7 +102,7 @@ fn add_token(token: &Token) -> Call<'_> {
 }
 
 fn add_link(link: &Link) -> Call<'_> {
-    Call::new(&call::LINK_ADD)
+    Call::new(&sql::LINK_ADD)
         .bytes(&link.hash.0)
         .maybe_text(link.to.user().map(UserId::as_str))
         .big(link.expires_at.0)
@@ -111,7 +112,7 @@ fn add_link(link: &Link) -> Call<'_> {
 impl PostgresStore {
     pub(super) async fn token_find(&self, hash: Hash) -> Result<TokenFound, StoreError> {
         // The clock comes first: an epoch read after the token could already be that of its revocation.
-        let calls = vec![Moment::call(0, false), Call::new(&call::TOKEN_FIND).bytes(&hash.0)];
+        let calls = vec![Moment::call(0, false), Call::new(&sql::TOKEN_FIND).bytes(&hash.0)];
         let mut answers = self.read(calls).await?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
         let found = |row: &Row| Ok::<_, TripError>((token(row)?, owner(row)?));
@@ -120,27 +121,27 @@ impl PostgresStore {
     }
 
     pub(super) async fn link_find(&self, hash: Hash) -> Result<Option<Link>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::LINK_READ).bytes(&hash.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::LINK_READ).bytes(&hash.0)]).await?.take();
         Ok(rows.first().map(link).transpose()?)
     }
 
     pub(super) async fn admin_count(&self) -> Result<i64, StoreError> {
-        Ok(count(&self.read(vec![Call::new(&call::PERSON_ADMINS)]).await?.take())?)
+        Ok(count(&self.read(vec![Call::new(&sql::PERSON_ADMINS)]).await?.take())?)
     }
 
     pub(super) async fn access_epoch(&self) -> Result<Epoch, StoreError> {
-        let rows = self.read(vec![Call::new(&call::EPOCH_READ)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::EPOCH_READ)]).await?.take();
         let row = rows.first().ok_or_else(|| garbled("no epoch"))?;
         Ok(Epoch(get(row, 0)?))
     }
 
     pub(super) async fn person_get(&self, id: &UserId) -> Result<Option<Person>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::PERSON_READ).text(id.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::PERSON_READ).text(id.as_str())]).await?.take();
         Ok(rows.first().map(|row| person(row, 0)).transpose()?)
     }
 
     pub(super) async fn person_list(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
-        let call = Call::new(&call::PERSON_LIST).text(after.map_or("", UserId::as_str)).big(limit.into());
+        let call = Call::new(&sql::PERSON_LIST).text(after.map_or("", UserId::as_str)).big(limit.into());
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.iter().map(|row| person(row, 0)).collect::<Result<_, _>>()?)
     }
@@ -151,7 +152,7 @@ impl PostgresStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<Token>, StoreError> {
-        let call = Call::new(&call::TOKEN_LIST)
+        let call = Call::new(&sql::TOKEN_LIST)
             .text(after.unwrap_or_default())
             .maybe_text(user.map(UserId::as_str))
             .big(limit.into());
@@ -167,7 +168,7 @@ impl PostgresStore {
         used.sort();
         used.reverse();
         used.dedup_by(|earlier, latest| earlier.0 == latest.0);
-        let call = Call::new(&call::TOKEN_TOUCH)
+        let call = Call::new(&sql::TOKEN_TOUCH)
             .texts(used.iter().map(|(id, _)| id.as_str()))
             .bigs(used.iter().map(|(_, at)| at.0));
         self.read(vec![call]).await?;
@@ -175,7 +176,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn token_renew(&self, id: &str, until: Time) -> Result<bool, StoreError> {
-        let renewed = self.read(vec![Call::new(&call::TOKEN_RENEW).text(id).big(until.0)]).await?.take();
+        let renewed = self.read(vec![Call::new(&sql::TOKEN_RENEW).text(id).big(until.0)]).await?.take();
         Ok(!renewed.is_empty())
     }
 }

@@ -2,10 +2,11 @@
 
 use super::PostgresStore;
 use super::audit::hash;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::migrate;
 use super::row::{garbled, get};
+use super::sql;
 use crate::store::{Answer, SchemaState, StoreError};
 use tokio_postgres::Row;
 use turno_core::id::Once;
@@ -26,7 +27,7 @@ impl PostgresStore {
         at: Time,
         lapsed: Time,
     ) -> Result<Answer, StoreError> {
-        let keep = Call::new(&call::ANSWER_KEEP)
+        let keep = Call::new(&sql::ANSWER_KEEP)
             .text(once.scope())
             .text(once.key())
             .bytes(&new.fingerprint.0)
@@ -41,18 +42,18 @@ impl PostgresStore {
     }
 
     pub(super) async fn schema_look(&self) -> Result<SchemaState, StoreError> {
-        migrate::state(&self.read(vec![Call::new(&call::SCHEMA_READ)]).await?.take())
+        migrate::state(&self.read(vec![Call::new(&sql::SCHEMA_READ)]).await?.take())
     }
 
     pub(super) async fn settings_unsafe(&self) -> Result<Vec<String>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::SETTING_UNSAFE)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::SETTING_UNSAFE)]).await?.take();
         let setting = |row: &Row| Ok(format!("{} = {}", get::<String>(row, 0)?, get::<String>(row, 1)?));
         Ok(rows.iter().map(setting).collect::<Result<_, TripError>>()?)
     }
 }
 
 fn find(once: &Once) -> Call<'_> {
-    Call::new(&call::ANSWER_READ).text(once.scope()).text(once.key())
+    Call::new(&sql::ANSWER_READ).text(once.scope()).text(once.key())
 }
 
 fn answer(row: &Row) -> Result<(Answer, Time), TripError> {

@@ -5,10 +5,11 @@
 //! the current time. So the rule and the rows are the same as in `enqueue`.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::get;
 use super::slot::{Slot, Taken};
+use super::sql;
 use crate::store::{EnqueueGroup, Group, Outcomes, StoreError};
 use std::collections::HashMap;
 use turno_core::access::Epoch;
@@ -58,7 +59,7 @@ impl PostgresStore {
         let (_, life) = self.shared.lives.current();
         let added = add(changes).maybe_big(clock.fixed().map(|time| time.0)).big(clock.estimate().0);
         let added = added.maybe_big(as_of.map(|epoch| epoch.0)).text(&life).ints(queues.iter().map(|queue| queue.0));
-        let calls = [Call::new(&call::BEGIN), added, Call::new(&call::COMMIT)];
+        let calls = [Call::new(&sql::BEGIN), added, Call::new(&sql::COMMIT)];
         match link.trip(&calls).await {
             Ok(answers) => {
                 link.put_back();
@@ -114,7 +115,7 @@ impl PostgresStore {
 
 fn add(changes: &Changes) -> Call<'_> {
     let (bodies, items) = (&changes.bodies, &changes.insert);
-    Call::new(&call::ARRIVE)
+    Call::new(&sql::ARRIVE)
         .ints(bodies.iter().map(|body| body.queue.0))
         .texts(bodies.iter().map(|body| body.id.as_str()))
         .maybe_texts(bodies.iter().map(|body| Some(body.key.as_ref()?.as_str())))

@@ -1,10 +1,11 @@
 //! The audit: its head, which is locked last, and its entries.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::lease::add_events;
 use super::row::{garbled, get, maybe_name, name};
+use super::sql;
 use super::tx::{Moment, Tx};
 use crate::store::{AuditQuery, StoreError};
 use tokio_postgres::Row;
@@ -18,7 +19,7 @@ static RECORDED: EventName = EventName::AuditRecorded;
 
 /// Locks the head. Comes after all other locks of the transaction.
 pub(super) fn lock<'a>() -> Call<'a> {
-    Call::new(&call::AUDIT_LOCK)
+    Call::new(&sql::AUDIT_LOCK)
 }
 
 /// Reads the head from the answer.
@@ -32,7 +33,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
     let Some(last) = entries.last() else {
         return Vec::new();
     };
-    let add = Call::new(&call::AUDIT_ADD)
+    let add = Call::new(&sql::AUDIT_ADD)
         .bigs(entries.iter().map(|entry| entry.n))
         .bigs(entries.iter().map(|entry| entry.at.0))
         .texts(entries.iter().map(|entry| entry.actor.user.as_str()))
@@ -42,7 +43,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
         .texts(entries.iter().map(|entry| entry.detail.as_str()))
         .many_bytes(entries.iter().map(|entry| &entry.hash.0[..]));
     // The same event as `Entry::event` builds.
-    let announce = Call::new(&call::EVENT_ADD)
+    let announce = Call::new(&sql::EVENT_ADD)
         .texts(entries.iter().map(|_| Topic::Audit.as_str()))
         .texts(entries.iter().map(|_| RECORDED.as_str()))
         .texts(entries.iter().map(|entry| entry.resource.as_str()))
@@ -50,7 +51,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
         .maybe_bigs(entries.iter().map(|_| None))
         .maybe_texts(entries.iter().map(|entry| Some(entry.actor.user.as_str())))
         .maybe_texts(entries.iter().map(|entry| Some(entry.action.as_str())));
-    vec![add, announce, Call::new(&call::AUDIT_HEAD_SAVE).big(last.n).bytes(&last.hash.0)]
+    vec![add, announce, Call::new(&sql::AUDIT_HEAD_SAVE).big(last.n).bytes(&last.hash.0)]
 }
 
 async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<String>), TripError> {
@@ -82,8 +83,8 @@ impl PostgresStore {
     pub(super) async fn audit_list(&self, query: AuditQuery) -> Result<Vec<Entry>, StoreError> {
         let AuditQuery { after, before, action, actor, resource, limit } = &query;
         let (sql, cursor) = match after {
-            Some(after) => (&call::AUDIT_AFTER, *after),
-            None => (&call::AUDIT_BEFORE, before.unwrap_or(i64::MAX)),
+            Some(after) => (&sql::AUDIT_AFTER, *after),
+            None => (&sql::AUDIT_BEFORE, before.unwrap_or(i64::MAX)),
         };
         let call = Call::new(sql)
             .big(cursor)
@@ -96,7 +97,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn audit_end(&self) -> Result<Head, StoreError> {
-        Ok(head(&self.read(vec![Call::new(&call::AUDIT_HEAD)]).await?.take())?)
+        Ok(head(&self.read(vec![Call::new(&sql::AUDIT_HEAD)]).await?.take())?)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The statements that write a group of queue commands.
 
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::lease::add_events;
 use super::row::{attempt_to, ended_to, last_to, size_to};
+use super::sql;
 use turno_core::id::Fence;
 use turno_core::queue::{Absorbed, AttemptError, Body, Changes, Done, Item, Last, UncountedDelivery, WorkerName};
 
@@ -12,12 +13,12 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(6);
     let seqs = |sql, seqs: &[turno_core::id::Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
     if !changes.undone.is_empty() {
-        calls.push(seqs(&call::DONE_REMOVE, &changes.undone));
+        calls.push(seqs(&sql::DONE_REMOVE, &changes.undone));
         // A finished item becomes unfinished at its old position, so cached lane floors are void; see `lane`.
-        calls.push(Call::new(&call::REBIRTH_NOTE));
+        calls.push(Call::new(&sql::REBIRTH_NOTE));
     }
     if !changes.remove.is_empty() {
-        calls.push(seqs(&call::HOT_REMOVE, &changes.remove));
+        calls.push(seqs(&sql::HOT_REMOVE, &changes.remove));
     }
     if !changes.bodies.is_empty() {
         calls.push(add_bodies(&changes.bodies));
@@ -46,7 +47,7 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     }
     if !changes.requests.is_empty() {
         let requests = || changes.requests.iter();
-        let call = Call::new(&call::HOT_REQUEST).bigs(requests().map(|(seq, _, _)| seq.0));
+        let call = Call::new(&sql::HOT_REQUEST).bigs(requests().map(|(seq, _, _)| seq.0));
         let call = call.bigs(requests().map(|(_, fence, _)| fence.0));
         calls.push(call.texts(requests().map(|(_, _, request)| &**request)));
     }
@@ -71,7 +72,7 @@ fn is_plain(item: &Item) -> bool {
 }
 
 fn add_bodies(bodies: &[Body]) -> Call<'_> {
-    Call::new(&call::BODY_ADD)
+    Call::new(&sql::BODY_ADD)
         .bigs(bodies.iter().map(|body| body.seq.0))
         .ints(bodies.iter().map(|body| body.queue.0))
         .texts(bodies.iter().map(|body| body.id.as_str()))
@@ -82,14 +83,14 @@ fn add_bodies(bodies: &[Body]) -> Call<'_> {
 }
 
 fn replace_bodies(bodies: &[Body]) -> Call<'_> {
-    Call::new(&call::BODY_REPLACE)
+    Call::new(&sql::BODY_REPLACE)
         .bigs(bodies.iter().map(|body| body.seq.0))
         .maybe_texts(bodies.iter().map(|body| body.action.as_deref()))
         .texts(bodies.iter().map(|body| &*body.payload))
 }
 
 fn add_absorbed(absorbed: &[Absorbed]) -> Call<'_> {
-    Call::new(&call::ABSORBED_ADD)
+    Call::new(&sql::ABSORBED_ADD)
         .ints(absorbed.iter().map(|change| change.queue.0))
         .texts(absorbed.iter().map(|change| change.id.as_str()))
         .bigs(absorbed.iter().map(|change| change.digest.0))
@@ -97,7 +98,7 @@ fn add_absorbed(absorbed: &[Absorbed]) -> Call<'_> {
 }
 
 fn add_items(items: &[Item]) -> Call<'_> {
-    Call::new(&call::HOT_ADD)
+    Call::new(&sql::HOT_ADD)
         .bigs(items.iter().map(|item| item.seq.0))
         .ints(items.iter().map(|item| item.queue.0))
         .maybe_bigs(items.iter().map(|item| Some(item.lane?.0)))
@@ -109,7 +110,7 @@ fn add_items(items: &[Item]) -> Call<'_> {
 
 fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
     let items = || items.iter().copied();
-    Call::new(&call::HOT_SAVE)
+    Call::new(&sql::HOT_SAVE)
         .bigs(items().map(|item| item.seq.0))
         .bigs(items().map(|item| item.not_before.0))
         .maybe_bigs(items().map(|item| Some(item.ready_at?.0)))
@@ -127,7 +128,7 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
 }
 
 fn add_done(done: &[Done]) -> Call<'_> {
-    Call::new(&call::DONE_ADD)
+    Call::new(&sql::DONE_ADD)
         .bigs(done.iter().map(|done| done.seq.0))
         .ints(done.iter().map(|done| done.queue.0))
         .smalls(done.iter().map(|done| ended_to(done.ended)))
@@ -140,7 +141,7 @@ fn add_done(done: &[Done]) -> Call<'_> {
 }
 
 fn add_errors(errors: &[AttemptError]) -> Call<'_> {
-    Call::new(&call::ERROR_ADD)
+    Call::new(&sql::ERROR_ADD)
         .bigs(errors.iter().map(|error| error.seq.0))
         .smalls(errors.iter().map(|error| attempt_to(error.attempt)))
         .bigs(errors.iter().map(|error| error.fence.0))
@@ -153,7 +154,7 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
 }
 
 fn add_came_back(back: &[UncountedDelivery]) -> Call<'_> {
-    Call::new(&call::CAME_BACK_ADD)
+    Call::new(&sql::CAME_BACK_ADD)
         .bigs(back.iter().map(|back| back.seq.0))
         .bigs(back.iter().map(|back| back.fence.0))
         .smalls(back.iter().map(|back| last_to(back.how)))
@@ -168,14 +169,14 @@ fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {
     if !changes.typing.is_empty() {
         let mut typing: Vec<_> = changes.typing.iter().collect();
         typing.sort();
-        let call = Call::new(&call::TYPING_SAVE).ints(typing.iter().map(|(queue, _, _)| queue.0));
+        let call = Call::new(&sql::TYPING_SAVE).ints(typing.iter().map(|(queue, _, _)| queue.0));
         let call = call.bigs(typing.iter().map(|(_, lane, _)| lane.0));
         calls.push(call.bigs(typing.iter().map(|(_, _, at)| at.0)));
     }
     if !changes.typed.is_empty() {
         let mut typed: Vec<_> = changes.typed.iter().collect();
         typed.sort();
-        let call = Call::new(&call::TYPING_REMOVE).ints(typed.iter().map(|(queue, _)| queue.0));
+        let call = Call::new(&sql::TYPING_REMOVE).ints(typed.iter().map(|(queue, _)| queue.0));
         calls.push(call.bigs(typed.iter().map(|(_, lane)| lane.0)));
     }
 }

@@ -1,9 +1,10 @@
 //! The statement of each check.
 
 use super::PostgresStore;
-use super::call::{self, Call, Sql};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::get;
+use super::sql::{self, Sql};
 use crate::store::{Check, Damaged, Finding, StoreError};
 use tokio_postgres::Row;
 use turno_core::id::{Lane, QueueId, Seq};
@@ -28,23 +29,23 @@ fn damaged(row: &Row) -> Result<Damaged, TripError> {
 
 fn statement(check: Check) -> &'static Sql {
     match check {
-        Check::FenceReused => &call::CHECK_FENCE_REUSED,
-        Check::FenceAhead => &call::CHECK_FENCE_AHEAD,
-        Check::HistoryOverlap => &call::CHECK_HISTORY_OVERLAP,
-        Check::Heads => &call::CHECK_HEADS,
-        Check::Deliveries => &call::CHECK_DELIVERIES,
-        Check::Groups => &call::CHECK_GROUPS,
-        Check::FinishedTwice => &call::CHECK_FINISHED_TWICE,
-        Check::Lost => &call::CHECK_LOST,
-        Check::Conditions => &call::CHECK_CONDITIONS,
-        Check::ErrorsKept => &call::CHECK_ERRORS_KEPT,
-        Check::Stuck => &call::CHECK_STUCK,
-        Check::SyncDoubles => &call::CHECK_SYNC_DOUBLES,
-        Check::Revisions => &call::CHECK_REVISIONS,
-        Check::Moves => &call::CHECK_MOVES,
-        Check::FencesOfLines => &call::CHECK_FENCES_OF_LINES,
-        Check::Stock => &call::CHECK_STOCK,
-        Check::Positions => &call::CHECK_POSITIONS,
-        Check::Secrets => &call::CHECK_SECRETS,
+        Check::FenceReused => &sql::CHECK_FENCE_REUSED,
+        Check::FenceAhead => &sql::CHECK_FENCE_AHEAD,
+        Check::HistoryOverlap => &sql::CHECK_HISTORY_OVERLAP,
+        Check::Heads => &sql::CHECK_HEADS,
+        Check::Deliveries => &sql::CHECK_DELIVERIES,
+        Check::Groups => &sql::CHECK_GROUPS,
+        Check::FinishedTwice => &sql::CHECK_FINISHED_TWICE,
+        Check::Lost => &sql::CHECK_LOST,
+        Check::Conditions => &sql::CHECK_CONDITIONS,
+        Check::ErrorsKept => &sql::CHECK_ERRORS_KEPT,
+        Check::Stuck => &sql::CHECK_STUCK,
+        Check::SyncDoubles => &sql::CHECK_SYNC_DOUBLES,
+        Check::Revisions => &sql::CHECK_REVISIONS,
+        Check::Moves => &sql::CHECK_MOVES,
+        Check::FencesOfLines => &sql::CHECK_FENCES_OF_LINES,
+        Check::Stock => &sql::CHECK_STOCK,
+        Check::Positions => &sql::CHECK_POSITIONS,
+        Check::Secrets => &sql::CHECK_SECRETS,
     }
 }

@@ -1,10 +1,11 @@
 //! Claims of queue items.
 
 use super::Shared;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::floor::{BOTTOM, HeadPosition, Scan};
 use super::row::{ITEM, body, get, item};
+use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
 use std::collections::HashMap;
@@ -24,8 +25,8 @@ async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Tr
         return Ok(None);
     };
     let line = format!("{}/{}/{request}", group.queue.0, taker.as_str());
-    let lock = Call::new(&call::HOT_REQUEST_LOCK).text(&line);
-    let read = Call::new(&call::HOT_REQUESTED).int(group.queue.0).text(request).text(taker.as_str());
+    let lock = Call::new(&sql::HOT_REQUEST_LOCK).text(&line);
+    let read = Call::new(&sql::HOT_REQUESTED).int(group.queue.0).text(request).text(taker.as_str());
     let mut answers = tx.trip(vec![lock, read, Moment::call(0, false)]).await?;
     answers.take();
     let before = answers.take().iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
@@ -35,7 +36,7 @@ async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Tr
         return Ok(None);
     }
     let seqs = deliveries.iter().flat_map(|delivery| &delivery.items).map(|(seq, _)| seq.0);
-    let rows = tx.trip(vec![Call::new(&call::BODY_READ).bigs(seqs)]).await?.take();
+    let rows = tx.trip(vec![Call::new(&sql::BODY_READ).bigs(seqs)]).await?.take();
     let bodies = rows.iter().map(|row| body(row).map(|body| (body.seq, body))).collect::<Result<Bodies, _>>()?;
     let outcome = ClaimOutcome::Claimed { now, deliveries: vec![deliveries], bodies, more: false };
     Ok(Some(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None)))
@@ -52,7 +53,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     // A probe leaves most heads that it locks, so it scans from the bottom and does not raise the floor.
     let from = scan.as_ref().filter(|_| !group.probes()).map_or(BOTTOM, |scan| scan.from);
     let early = !group.groups_items();
-    let mut calls = vec![Call::new(&call::QUEUE_READ).int(group.queue.0), heads(group, from, estimate, limit)];
+    let mut calls = vec![Call::new(&sql::QUEUE_READ).int(group.queue.0), heads(group, from, estimate, limit)];
     if early {
         calls.push(Moment::call(0, false));
     }
@@ -96,13 +97,13 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
 
 fn heads<'a>(group: &'a ClaimGroup, from: HeadPosition, estimate: Time, limit: usize) -> Call<'a> {
     match &group.claim {
-        Claim::Next(_) => Call::new(&call::HOT_HEADS)
+        Claim::Next(_) => Call::new(&sql::HOT_HEADS)
             .int(group.queue.0)
             .big(from.0.0)
             .big(from.1.0)
             .big(estimate.0)
             .big(i64::try_from(limit).unwrap_or(i64::MAX)),
-        Claim::Item { id, .. } => Call::new(&call::HOT_HEAD_OF_ID).int(group.queue.0).text(id.as_str()).big(estimate.0),
+        Claim::Item { id, .. } => Call::new(&sql::HOT_HEAD_OF_ID).int(group.queue.0).text(id.as_str()).big(estimate.0),
     }
 }
 
@@ -127,9 +128,9 @@ async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<B
     if !lanes.is_empty() {
         let hashes = || lanes.iter().map(|(lane, _)| lane.0);
         let front =
-            Call::new(&call::HOT_FRONT).int(group.queue.0).bigs(hashes()).bigs(lanes.iter().map(|(_, seq)| *seq));
+            Call::new(&sql::HOT_FRONT).int(group.queue.0).bigs(hashes()).bigs(lanes.iter().map(|(_, seq)| *seq));
         calls.push(front.big(i64::from(group.policy.batch())));
-        calls.push(Call::new(&call::TYPING_READ).int(group.queue.0).bigs(hashes()));
+        calls.push(Call::new(&sql::TYPING_READ).int(group.queue.0).bigs(hashes()));
     }
     calls.push(Moment::call(0, false));
     let mut answers = tx.trip(calls).await?;

@@ -1,9 +1,10 @@
 //! From a group to its committed answers, even if the connection is lost.
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::floor::Scan;
 use super::slot::{Slot, Taken};
+use super::sql;
 use super::tx::{Plan, Tx, Write};
 use super::{PostgresStore, access, changes, claim, enqueue, lease, manage, row, settle, task};
 use crate::store::{ClaimOutcome, Group, Outcomes, StoreError};
@@ -67,7 +68,7 @@ impl PostgresStore {
     /// Raises the recorded time in its own transaction.
     pub(super) async fn mark_raise(&self, now: Time) -> Result<(), StoreError> {
         let generation = self.shared.lives.generation();
-        self.read(vec![Call::new(&call::MARK_SAVE).big(now.0)]).await?;
+        self.read(vec![Call::new(&sql::MARK_SAVE).big(now.0)]).await?;
         self.shared.recorded.raise(generation, now);
         Ok(())
     }
@@ -140,7 +141,7 @@ impl PostgresStore {
             Write::Access(write) => access::calls(write),
         };
         if !plan.taken_in.is_empty() {
-            calls.push(Call::new(&call::INTAKE_REMOVE).bigs(plan.taken_in.iter().copied()));
+            calls.push(Call::new(&sql::INTAKE_REMOVE).bigs(plan.taken_in.iter().copied()));
         }
         let reads = (!plan.bodies.is_empty()).then(|| bodies(&plan.bodies));
         let rows = match self.commit_calls(link, calls, reads, plan.xid.as_deref()).await? {
@@ -166,11 +167,11 @@ impl PostgresStore {
         let raises = self.mark_is_late();
         let now = self.shared.clock.estimate();
         if raises {
-            calls.push(Call::new(&call::MARK_SAVE).big(now.0));
+            calls.push(Call::new(&sql::MARK_SAVE).big(now.0));
         }
         let has_read = reads.is_some();
         calls.extend(reads);
-        calls.push(Call::new(&call::COMMIT));
+        calls.push(Call::new(&sql::COMMIT));
         match link.trip(&calls).await {
             Ok(mut answers) => {
                 link.put_back();
@@ -247,7 +248,7 @@ impl PostgresStore {
     /// Returns the transaction's status, and the life of the server that reported it.
     async fn ask(&self, xid: &str) -> Result<(Option<String>, String), TripError> {
         let mut link = self.address.connect().await?;
-        let rows = link.trip(&[Call::new(&call::XACT_STATUS).text(xid)]).await?;
+        let rows = link.trip(&[Call::new(&sql::XACT_STATUS).text(xid)]).await?;
         let row = rows.first().and_then(|rows| rows.first());
         let status = row.map_or(Ok(None), |row| row::get(row, 0))?;
         Ok((status, link.life.to_string()))
@@ -272,5 +273,5 @@ fn hides_rows(outcomes: &Outcomes) -> bool {
 }
 
 fn bodies<'a>(seqs: &[Seq]) -> Call<'a> {
-    Call::new(&call::BODY_READ).bigs(seqs.iter().map(|seq| seq.0))
+    Call::new(&sql::BODY_READ).bigs(seqs.iter().map(|seq| seq.0))
 }

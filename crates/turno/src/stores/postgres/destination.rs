@@ -1,9 +1,10 @@
 //! The health of queues' push destinations.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::{garbled, get};
+use super::sql;
 use crate::store::StoreError;
 use tokio_postgres::Row;
 use turno_core::destination::Destination;
@@ -13,12 +14,12 @@ use turno_core::time::Time;
 
 impl PostgresStore {
     pub(super) async fn destination_get(&self, queue: QueueId) -> Result<Option<Destination>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::DESTINATION_READ).int(queue.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::DESTINATION_READ).int(queue.0)]).await?.take();
         Ok(rows.first().map(destination).transpose()?.map(|(_, destination)| destination))
     }
 
     pub(super) async fn destination_list(&self) -> Result<Vec<(QueueId, Destination)>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::DESTINATION_LIST)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::DESTINATION_LIST)]).await?.take();
         Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
     }
 
@@ -31,7 +32,7 @@ impl PostgresStore {
         new: &Destination,
         news: Option<&Event>,
     ) -> Result<bool, StoreError> {
-        let save = Call::new(&call::DESTINATION_SAVE)
+        let save = Call::new(&sql::DESTINATION_SAVE)
             .int(queue.0)
             .big(new.version)
             .int(i32::try_from(new.failures).unwrap_or(i32::MAX))

@@ -4,9 +4,10 @@
 //! number can have any size. Statements that would end the transaction are refused. If an effect evades that check, the
 //! changed transaction id reveals it afterwards.
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::link::Link;
+use super::sql;
 use crate::store::{Dialect, Effect, EffectError, LineToApply, Pending, StoreError, Tx, Value};
 use std::error::Error;
 use std::time::Duration;
@@ -40,7 +41,7 @@ pub(super) enum Ran {
 /// Runs an effect after setting a savepoint. The savepoint still exists afterwards.
 pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, TripError> {
     let Bounded { effect, longest } = effect;
-    link.trip(&[Call::new(&call::EFFECT_BEGIN)]).await?;
+    link.trip(&[Call::new(&sql::EFFECT_BEGIN)]).await?;
     let mut tx = Statements { link, refused: None };
     let ran = tokio::time::timeout(longest, effect.apply(line, &mut tx)).await;
     Ok(match ran {

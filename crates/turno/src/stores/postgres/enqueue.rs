@@ -1,11 +1,12 @@
 //! Enqueues of items.
 
 use super::Shared;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::lane::{self, QueueLane};
 use super::purge;
 use super::row::{ITEM, get, item, maybe_name, name};
+use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{EnqueueGroup, Outcomes};
 use std::collections::{HashMap, HashSet};
@@ -28,11 +29,11 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     if !lanes.is_empty() {
         calls.push(lane::lock(queue_lanes()));
         calls.extend(read_fronts(group, &lanes, &floors));
-        calls.push(Call::new(&call::REBIRTH_READ));
+        calls.push(Call::new(&sql::REBIRTH_READ));
     }
     if !given.is_empty() {
         let queues = given.iter().map(|(queue, _)| queue.0);
-        calls.push(Call::new(&call::BODY_KNOWN).ints(queues).texts(given.iter().map(|(_, id)| id.as_str())));
+        calls.push(Call::new(&sql::BODY_KNOWN).ints(queues).texts(given.iter().map(|(_, id)| id.as_str())));
     }
     calls.push(Moment::call_into(group.numbers(), true, &queues));
     let heads_locked = locks_heads(group, &lanes);
@@ -96,8 +97,8 @@ fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(QueueLane, u32)], floors: &[S
     let queues = changes_heads(group);
     let (changing, their): (Vec<_>, Vec<_>) =
         lanes.iter().copied().zip(floors.iter().copied()).filter(|(((queue, _), _), _)| queues.contains(queue)).unzip();
-    let lock = (!changing.is_empty()).then(|| lane::fronts(&call::HOT_FRONT_LOCK, &changing, &their));
-    lock.into_iter().chain([lane::fronts(&call::HOT_FRONT_NAMED, lanes, floors)]).collect()
+    let lock = (!changing.is_empty()).then(|| lane::fronts(&sql::HOT_FRONT_LOCK, &changing, &their));
+    lock.into_iter().chain([lane::fronts(&sql::HOT_FRONT_NAMED, lanes, floors)]).collect()
 }
 
 /// Groups the front items by lane, each lane in order.

@@ -9,11 +9,12 @@
 //! starts at a floor. The floor is a hint of this process: a row below the floor is moved later, and never lost.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::life::Remembered;
 use super::row::{garbled, get, maybe_name};
 use super::slot::Slot;
+use super::sql;
 use crate::store::{EventSpan, Sequenced, StoreError};
 use std::collections::VecDeque;
 use tokio_postgres::Row;
@@ -79,7 +80,7 @@ impl PostgresStore {
         let life = self.shared.lives.generation();
         let now = self.shared.clock.estimate();
         let from = floor.with(life, |floor| floor.from(now));
-        let calls = vec![Call::new(&call::EVENT_LOCK), Call::new(&call::EVENT_SEQUENCE).big(from).big(AT_ONCE)];
+        let calls = vec![Call::new(&sql::EVENT_LOCK), Call::new(&sql::EVENT_SEQUENCE).big(from).big(AT_ONCE)];
         let mut answers = self.read_on(slot, calls).await?;
         let (lock, moved) = (answers.take(), answers.take());
         let [lock, moved] = [&lock, &moved].map(|rows| rows.first().ok_or_else(|| garbled("no sequencer")));
@@ -96,18 +97,18 @@ impl PostgresStore {
     }
 
     pub(super) async fn event_list(&self, after: Position, limit: u32) -> Result<Vec<(Position, Event)>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::EVENT_LIST).big(after.0).big(limit.into())]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::EVENT_LIST).big(after.0).big(limit.into())]).await?.take();
         Ok(rows.iter().map(event).collect::<Result<_, _>>()?)
     }
 
     pub(super) async fn event_bounds(&self) -> Result<EventSpan, StoreError> {
-        let rows = self.read(vec![Call::new(&call::EVENT_SPAN)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::EVENT_SPAN)]).await?.take();
         let row = rows.first().ok_or_else(|| garbled("no positions of events"))?;
         Ok(EventSpan { oldest: Position(get(row, 0)?), newest: Position(get(row, 1)?) })
     }
 
     pub(super) async fn event_purge(&self, before: Time, limit: u32) -> Result<u64, StoreError> {
-        let call = Call::new(&call::EVENT_PURGE).big(before.0).big(limit.into());
+        let call = Call::new(&sql::EVENT_PURGE).big(before.0).big(limit.into());
         let rows = self.read(vec![call]).await?.take();
         let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
         Ok(count.unsigned_abs())

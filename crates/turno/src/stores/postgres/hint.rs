@@ -3,10 +3,11 @@
 //! Correctness never depends on a hint: a process that misses one finds the same change a little later. Hints that
 //! cannot be sent are dropped, and after a lost connection this process receives the hint `All`.
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::floor::Floors;
 use super::link::{Address, CONNECT_TIMEOUT};
+use super::sql;
 use crate::store::{Hint, StoreError};
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -119,16 +120,16 @@ async fn serve(
         std::future::ready(())
     });
     let send = async {
-        client.batch_execute(call::HINT_LISTEN.text).await?;
+        client.batch_execute(&sql::HINT_LISTEN.text).await?;
         // Notifications sent before `LISTEN` were missed, so everything must be looked at.
         forward(Hint::All, floors, sender);
         loop {
             outgoing.wake.notified().await;
             let hints = std::mem::take(&mut *outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner));
             if let Some(payload) = payload(hints, us) {
-                let call = Call::new(&call::HINT_NOTIFY).text(&payload);
+                let call = Call::new(&sql::HINT_NOTIFY).text(&payload);
                 let params: Vec<_> = call.params.iter().map(|(value, kind)| (&**value as _, kind.clone())).collect();
-                client.query_typed(call.sql.text, &params).await?;
+                client.query_typed(&call.sql.text, &params).await?;
                 tokio::time::sleep(INTERVAL).await;
             }
         }

@@ -10,11 +10,12 @@
 
 mod backlog;
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::read::free;
 use super::row::{self, garbled, get, maybe_name, name};
 use super::slot::{Slot, Taken};
+use super::sql;
 use super::tx::{Plan, Tx};
 use super::{PostgresStore, enqueue, settle};
 use crate::clock::Stopwatch;
@@ -112,8 +113,8 @@ impl PostgresStore {
             let seen = self.intake.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let seen = seen.filter(|seen| seen.life == life && seen.full <= now && now < seen.full + FULL_EVERY);
             let seen = seen.unwrap_or(Seen { life, full: now, xmax: 0, open: Vec::new() });
-            let look = Call::new(&call::INTAKE_LOOK).big(seen.xmax).bigs(seen.open.iter().copied()).big(LOOK as i64);
-            match link.trip(&[Call::new(&call::BEGIN), look, Call::new(&call::COMMIT)]).await {
+            let look = Call::new(&sql::INTAKE_LOOK).big(seen.xmax).bigs(seen.open.iter().copied()).big(LOOK as i64);
+            match link.trip(&[Call::new(&sql::BEGIN), look, Call::new(&sql::COMMIT)]).await {
                 Ok(mut answers) => {
                     link.put_back();
                     let rows = answers.pop().and(answers.pop()).unwrap_or_default();
@@ -137,7 +138,7 @@ impl PostgresStore {
         if rows.len() < LOOK {
             found.into_iter().for_each(|(queue, xids)| self.intake.share(queue).note(Found::Xids(xids)));
         } else {
-            let queues = self.read_on(self.intake.slot(who), vec![Call::new(&call::INTAKE_QUEUES)]).await?.take();
+            let queues = self.read_on(self.intake.slot(who), vec![Call::new(&sql::INTAKE_QUEUES)]).await?.take();
             for row in &queues {
                 self.intake.share(QueueId(get(row, 0)?)).note(Found::Everywhere);
             }
@@ -166,8 +167,8 @@ impl PostgresStore {
         who: IntakeCaller,
     ) -> Result<Vec<(i64, bool, i64)>, StoreError> {
         let list = match found {
-            Found::Xids(xids) => Call::new(&call::INTAKE_LIST).int(queue.0).bigs(xids.iter().copied()),
-            Found::Everywhere => Call::new(&call::INTAKE_LIST_ALL).int(queue.0),
+            Found::Xids(xids) => Call::new(&sql::INTAKE_LIST).int(queue.0).bigs(xids.iter().copied()),
+            Found::Everywhere => Call::new(&sql::INTAKE_LIST_ALL).int(queue.0),
         };
         let rows = self.read_on(self.intake.slot(who), vec![list.big(LIST as i64)]).await?.take();
         let listed = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)));
@@ -244,9 +245,9 @@ impl PostgresStore {
 
     async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, numbers: &[i64]) -> Result<Step, TripError> {
         let tx = &mut Tx::new(link, &self.shared, None);
-        let read = Call::new(&call::INTAKE_READ).bigs(numbers.iter().copied());
-        let lock = Call::new(&call::INTAKE_LOCK).int(queue.0);
-        let mut answers = tx.trip(vec![lock, read, Call::new(&call::QUEUE_LIST)]).await?;
+        let read = Call::new(&sql::INTAKE_READ).bigs(numbers.iter().copied());
+        let lock = Call::new(&sql::INTAKE_LOCK).int(queue.0);
+        let mut answers = tx.trip(vec![lock, read, Call::new(&sql::QUEUE_LIST)]).await?;
         let lock = answers.take();
         if !lock.first().map_or(Ok(false), |row| get(row, 0))? {
             return Ok(Step::Busy);
@@ -284,7 +285,7 @@ impl PostgresStore {
     async fn intake_refuse(&self, refused: Vec<(i64, String)>, who: IntakeCaller) -> Result<(), StoreError> {
         for (number, error) in refused {
             tracing::warn!(number, error, "what an application left could not be taken in; see turno.intake_refused");
-            let call = Call::new(&call::INTAKE_REFUSE).big(number).text(&error);
+            let call = Call::new(&sql::INTAKE_REFUSE).big(number).text(&error);
             self.read_on(self.intake.slot(who), vec![call]).await?;
         }
         Ok(())

@@ -10,10 +10,11 @@
 //! failover it is cleared, because the new server may lack the newest items. An item below a wrong floor would be
 //! overtaken by newer ones.
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::life::{Generation, Remembered};
 use super::row::get;
+use super::sql;
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Lane, QueueId, Seq};
@@ -65,7 +66,7 @@ pub(super) fn lock<'a>(lanes: impl Iterator<Item = QueueLane>) -> Call<'a> {
     let mut slots: Vec<i32> = lanes.map(slot).collect();
     slots.sort_unstable();
     slots.dedup();
-    Call::new(&call::LANE_LOCK).ints(slots.into_iter())
+    Call::new(&sql::LANE_LOCK).ints(slots.into_iter())
 }
 
 /// Returns the number of the lane's lock. The lane is a hash already, so the queue only has to shift it.
@@ -75,7 +76,7 @@ pub(super) fn slot((QueueId(queue), Lane(lane)): QueueLane) -> i32 {
 }
 
 /// Reads lanes' fronts: from each lane's floor on, up to its size.
-pub(super) fn fronts<'a>(sql: &'static call::Sql, lanes: &[(QueueLane, u32)], floors: &[Seq]) -> Call<'a> {
+pub(super) fn fronts<'a>(sql: &'static sql::Sql, lanes: &[(QueueLane, u32)], floors: &[Seq]) -> Call<'a> {
     Call::new(sql)
         .ints(lanes.iter().map(|((queue, _), _)| queue.0))
         .bigs(lanes.iter().map(|((_, lane), _)| lane.0))

@@ -1,10 +1,11 @@
 //! Leases: the group's transaction, reads without locks, and the history.
 
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::lease_row::{ended_to, state, waiting_to};
 use super::row::get;
+use super::sql;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{LeaseGroup, LeaseRead, LeaseWrite, Outcomes};
 use std::collections::HashSet;
@@ -30,8 +31,8 @@ pub(super) enum Lock {
 impl Lock {
     /// Returns the statements. `resources` must be sorted.
     pub(super) fn calls<'a>(self, resources: &'a [Resource]) -> impl Iterator<Item = Call<'a>> {
-        let weak = (self != Lock::Quick).then_some(&call::LEASE_LOCK_BEATS);
-        let strong = (self != Lock::Beats).then_some(&call::LEASE_LOCK);
+        let weak = (self != Lock::Quick).then_some(&sql::LEASE_LOCK_BEATS);
+        let strong = (self != Lock::Beats).then_some(&sql::LEASE_LOCK);
         let names = || resources.iter().map(Resource::as_str);
         weak.into_iter().chain(strong).map(move |sql| Call::new(sql).texts(names()))
     }
@@ -73,7 +74,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Tr
     let (states, head, mut moment) = loop {
         let mut calls = Vec::with_capacity(5);
         if group.may_create() {
-            calls.push(Call::new(&call::LEASE_INSERT).texts(resources.iter().map(Resource::as_str)));
+            calls.push(Call::new(&sql::LEASE_INSERT).texts(resources.iter().map(Resource::as_str)));
         }
         calls.extend(lock.calls(&resources));
         if group.audits() {
@@ -128,7 +129,7 @@ pub(super) fn calls(write: &LeaseWrite) -> Vec<Call<'_>> {
 fn save(states: &[State]) -> Call<'_> {
     let grants = || states.iter().map(|state| state.grant.as_ref());
     let number = |of: fn(&Grant) -> i64| grants().map(move |grant| grant.map(of));
-    Call::new(&call::LEASE_SAVE)
+    Call::new(&sql::LEASE_SAVE)
         .texts(states.iter().map(|state| state.resource.as_str()))
         .maybe_texts(grants().map(|grant| Some(grant?.holder.user.as_str())))
         .maybe_texts(grants().map(|grant| Some(grant?.holder.name.as_str())))
@@ -151,7 +152,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
     let grants = || ended().map(|ending| &ending.grant);
     let span = |span: Span| span.0;
     let time = |time: Time| time.0;
-    Call::new(&call::HISTORY_ADD)
+    Call::new(&sql::HISTORY_ADD)
         .texts(write.ended_of.iter().map(Resource::as_str))
         .bigs(grants().map(|grant| grant.fence.0))
         .texts(grants().map(|grant| grant.holder.user.as_str()))
@@ -173,7 +174,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
 
 /// Returns the statement that adds events.
 pub(super) fn add_events(events: &[Event]) -> Call<'_> {
-    Call::new(&call::EVENT_ADD)
+    Call::new(&sql::EVENT_ADD)
         .texts(events.iter().map(|event| event.topic.as_str()))
         .texts(events.iter().map(|event| event.name.as_str()))
         .texts(events.iter().map(|event| &*event.resource))

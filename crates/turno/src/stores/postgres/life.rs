@@ -8,11 +8,12 @@
 //! commits may have handed out. The rule is [`turno_core::life::begin`].
 
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::link::Link;
 use super::row::{garbled, get};
 use super::slot::Taken;
+use super::sql;
 use super::tx::{Answers, Moment};
 use super::{PostgresStore, Shared};
 use crate::store::StoreError;
@@ -115,7 +116,7 @@ impl PostgresStore {
             return Ok(());
         }
         let words =
-            self.commit_calls(link, start.calls(), Some(Call::new(&call::LIFE_NAME)), start.xid.as_deref()).await?;
+            self.commit_calls(link, start.calls(), Some(Call::new(&sql::LIFE_NAME)), start.xid.as_deref()).await?;
         // If the answer was lost with the connection, the next transaction meets an unknown life and begins again here.
         let words = words.and_then(|rows| rows.first().and_then(|row| get::<String>(row, 0).ok()));
         self.shared.enter(&words.unwrap_or_default());
@@ -129,7 +130,7 @@ impl PostgresStore {
 
     /// Returns whether a new connection leads to the life that this process is in.
     pub(super) async fn is_same_life(&self, link: &mut Link) -> Result<bool, TripError> {
-        let answers = link.trip(&[Call::new(&call::LIFE_NAME)]).await?;
+        let answers = link.trip(&[Call::new(&sql::LIFE_NAME)]).await?;
         let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| garbled("a database without a life"))?;
         let (generation, known) = self.shared.lives.current();
         Ok(known.is_empty() || self.shared.lives.continues(generation, get(row, 0)?))
@@ -147,8 +148,8 @@ struct Start {
 
 impl Start {
     async fn read(shared: &Shared, link: &mut Link, starts: bool) -> Result<Start, TripError> {
-        let locks = [Call::new(&call::BEGIN), Call::new(&call::LIFE_LOCK), audit::lock()];
-        let reads = [Call::new(&call::LIFE_READ), Moment::call(0, true)];
+        let locks = [Call::new(&sql::BEGIN), Call::new(&sql::LIFE_LOCK), audit::lock()];
+        let reads = [Call::new(&sql::LIFE_READ), Moment::call(0, true)];
         let calls: Vec<Call<'_>> = locks.into_iter().chain(reads).collect();
         let mut answers = Answers::new(link.trip(&calls).await?.into_iter());
         answers.take();
@@ -169,11 +170,11 @@ impl Start {
         let Origin { identifier, timeline, started } = &self.origin;
         let Counters { number, task, position, .. } = self.begun.counters;
         let mut calls = vec![
-            Call::new(&call::LIFE_MOVE).big(number),
-            Call::new(&call::LIFE_SAVE).text(identifier).text(timeline).text(started),
+            Call::new(&sql::LIFE_MOVE).big(number),
+            Call::new(&sql::LIFE_SAVE).text(identifier).text(timeline).text(started),
         ];
         if self.begun.went_back {
-            calls.push(Call::new(&call::LIFE_JUMP).big(task).big(position));
+            calls.push(Call::new(&sql::LIFE_JUMP).big(task).big(position));
         }
         calls.extend(audit::calls(&self.entries));
         calls

@@ -6,12 +6,13 @@
 //! commit, which the shared locks of other lines on the task do not block.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::effect::{self, Bounded, Ran};
 use super::failure::TripError;
 use super::lease::{add_events, states};
 use super::read::free;
 use super::row::garbled;
+use super::sql;
 use super::task::stock;
 use super::task_row::{add_notes, json, line, number_to, save_lines, task};
 use super::tx::{Moment, Tx};
@@ -107,9 +108,9 @@ async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, TripError> {
     let resource = apply.task.resource();
     let (id, number) = (apply.task.0, number_to(apply.number));
     let calls = vec![
-        Call::new(&call::TASK_SHARE).big(id),
-        Call::new(&call::LEASE_PIN).text(resource.as_str()),
-        Call::new(&call::LINE_LOCK).big(id).int(number),
+        Call::new(&sql::TASK_SHARE).big(id),
+        Call::new(&sql::LEASE_PIN).text(resource.as_str()),
+        Call::new(&sql::LINE_LOCK).big(id).int(number),
         peek(resource.as_str()),
         Moment::call(0, true),
     ];
@@ -142,8 +143,8 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
     let to_apply =
         LineToApply { task: apply.task, line: line.clone(), by: apply.who.user.clone(), fence: apply.fence, now };
     let (end, result) = match effect::run(tx.link, effect, &to_apply).await? {
-        Ran::Done => (&call::EFFECT_END, Ok(())),
-        Ran::Refused(message) => (&call::EFFECT_UNDO, Err(LineError::Refused { message: clip_text(&message) })),
+        Ran::Done => (&sql::EFFECT_END, Ok(())),
+        Ran::Refused(message) => (&sql::EFFECT_UNDO, Err(LineError::Refused { message: clip_text(&message) })),
         Ran::Failed(error) => return Ok(Step::Failed(error, true)),
         Ran::Late(error) => return Ok(Step::Failed(error, false)),
     };
@@ -171,7 +172,7 @@ fn broken(apply: &Apply, why: &str) -> StoreError {
 }
 
 fn peek(resource: &str) -> Call<'_> {
-    Call::new(&call::LEASE_READ).texts(std::iter::once(resource))
+    Call::new(&sql::LEASE_READ).texts(std::iter::once(resource))
 }
 
 fn lease_from_rows(apply: &Apply, rows: &[Row]) -> Result<State, TripError> {
@@ -188,9 +189,9 @@ async fn ledger(
 ) -> Result<(Result<(), LineError>, Option<Stocked>), TripError> {
     let sku = line.sku.as_str();
     let calls = vec![
-        Call::new(&call::STOCK_INSERT).text(sku),
-        Call::new(&call::STOCK_LOCK).text(sku),
-        Call::new(&call::STOCK_OF_LINE).big(apply.task.0).int(number_to(apply.number)),
+        Call::new(&sql::STOCK_INSERT).text(sku),
+        Call::new(&sql::STOCK_LOCK).text(sku),
+        Call::new(&sql::STOCK_OF_LINE).big(apply.task.0).int(number_to(apply.number)),
     ];
     let mut answers = tx.trip(calls).await?;
     let made = !answers.take().is_empty();
@@ -222,19 +223,17 @@ fn calls<'a>(apply: &'a Apply, write: &'a LineWrite) -> Vec<Call<'a>> {
     let mut calls = Vec::with_capacity(8);
     match &write.stock {
         Some(Stocked::Moved(posting, at)) => calls.extend(move_stock(apply, posting, *at)),
-        Some(Stocked::Unmade(sku)) => calls.push(Call::new(&call::STOCK_REMOVE).text(sku.as_str())),
+        Some(Stocked::Unmade(sku)) => calls.push(Call::new(&sql::STOCK_REMOVE).text(sku.as_str())),
         None => {}
     }
     calls.push(save_lines(apply.task, &[&write.line]));
     calls.extend(
-        write
-            .status
-            .map(|(status, at)| Call::new(&call::TASK_STATUS).big(apply.task.0).text(status.as_str()).big(at.0)),
+        write.status.map(|(status, at)| Call::new(&sql::TASK_STATUS).big(apply.task.0).text(status.as_str()).big(at.0)),
     );
     calls.push(add_notes(apply.task, &write.note));
     calls.push(add_events(&write.event));
     calls.extend(write.renewed.as_ref().map(|grant| {
-        Call::new(&call::LEASE_WORK)
+        Call::new(&sql::LEASE_WORK)
             .made_text(Some(apply.task.resource().to_string()))
             .big(grant.fence.0)
             .big(grant.worked_at.0)
@@ -249,8 +248,8 @@ fn move_stock<'a>(apply: &'a Apply, posting: &'a Posting, at: Time) -> Vec<Call<
     let Posting { sku, delta, came, went } = posting;
     let serials: Vec<&Serial> = came.iter().chain(went).collect();
     let mut calls = vec![
-        Call::new(&call::STOCK_SAVE).text(sku.as_str()).big(*delta),
-        Call::new(&call::STOCK_MOVE_ADD)
+        Call::new(&sql::STOCK_SAVE).text(sku.as_str()).big(*delta),
+        Call::new(&sql::STOCK_MOVE_ADD)
             .big(apply.task.0)
             .int(number_to(apply.number))
             .text(sku.as_str())
@@ -261,10 +260,10 @@ fn move_stock<'a>(apply: &'a Apply, posting: &'a Posting, at: Time) -> Vec<Call<
             .big(at.0),
     ];
     if !came.is_empty() {
-        calls.push(Call::new(&call::SERIAL_ADD).text(sku.as_str()).texts(came.iter().map(Serial::as_str)));
+        calls.push(Call::new(&sql::SERIAL_ADD).text(sku.as_str()).texts(came.iter().map(Serial::as_str)));
     }
     if !went.is_empty() {
-        calls.push(Call::new(&call::SERIAL_REMOVE).text(sku.as_str()).texts(went.iter().map(Serial::as_str)));
+        calls.push(Call::new(&sql::SERIAL_REMOVE).text(sku.as_str()).texts(went.iter().map(Serial::as_str)));
     }
     calls
 }

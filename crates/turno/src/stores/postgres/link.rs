@@ -3,8 +3,9 @@
 //! The only session state that is relied on between transactions are prepared statements, and those only until a pooler
 //! turns out not to keep them. Then the same calls are sent as text.
 
-use super::call::{self, Call, Sql};
+use super::call::Call;
 use super::failure::TripError;
+use super::sql::{self, Sql};
 use futures_util::FutureExt;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -65,7 +66,7 @@ impl Address {
             life: Arc::from(""),
             version: String::new(),
         };
-        let answers = link.trip(&[Call::new(&call::SERVER)]).await?;
+        let answers = link.trip(&[Call::new(&sql::SERVER)]).await?;
         let row = answers
             .first()
             .and_then(|rows| rows.first())
@@ -108,14 +109,14 @@ impl Link {
 
     /// Ends the transaction and waits until its locks are released.
     pub(super) async fn roll_back(&mut self) -> Result<(), TripError> {
-        self.trip(&[Call::new(&call::ROLLBACK)]).await.map(drop)
+        self.trip(&[Call::new(&sql::ROLLBACK)]).await.map(drop)
     }
 
     /// Sends a rollback without waiting for its answer. Later calls on this connection run after it.
     pub(super) fn abandon(&self) {
-        match self.statements.get(call::ROLLBACK.name) {
+        match self.statements.get(sql::ROLLBACK.name.as_str()) {
             Some(statement) => drop(self.client.query(statement, &[]).now_or_never()),
-            None => drop(self.client.batch_execute(call::ROLLBACK.text).now_or_never()),
+            None => drop(self.client.batch_execute(&sql::ROLLBACK.text).now_or_never()),
         }
     }
 
@@ -126,25 +127,25 @@ impl Link {
 
     /// Prepares statements that this connection has not used yet, in a separate trip.
     async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), TripError> {
-        let new = |sql: &&'static Sql| !sql.is_script() && !self.statements.contains_key(sql.name);
+        let new = |sql: &&'static Sql| !sql::is_script(sql) && !self.statements.contains_key(sql.name.as_str());
         let mut missing: Vec<&'static Sql> = wanted.filter(new).collect();
         if missing.is_empty() {
             return Ok(());
         }
-        missing.push(&call::ROLLBACK);
-        missing.sort_by_key(|sql| sql.name);
-        missing.dedup_by_key(|sql| sql.name);
-        let prepared = missing.iter().map(|sql| self.client.prepare(sql.text).map(|made| Ok(made?)).boxed());
+        missing.push(&sql::ROLLBACK);
+        missing.sort_by_key(|sql| sql.name.as_str());
+        missing.dedup_by_key(|sql| sql.name.as_str());
+        let prepared = missing.iter().map(|sql| self.client.prepare(&sql.text).map(|made| Ok(made?)).boxed());
         let prepared = in_order(prepared.collect()).await?;
-        self.statements.extend(missing.iter().map(|sql| sql.name).zip(prepared));
+        self.statements.extend(missing.iter().map(|sql| sql.name.as_str()).zip(prepared));
         Ok(())
     }
 
     fn send<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
-        if call.sql.is_script() {
+        if sql::is_script(call.sql) {
             return self.send_script(call.sql);
         }
-        let statement = self.statements.get(call.sql.name).expect("`trip` prepares what it sends");
+        let statement = self.statements.get(call.sql.name.as_str()).expect("`trip` prepares what it sends");
         Box::pin(async move {
             let params: Vec<&(dyn ToSql + Sync)> =
                 call.params.iter().map(|(value, _)| &**value as &(dyn ToSql + Sync)).collect();
@@ -154,19 +155,19 @@ impl Link {
 
     fn send_script(&self, sql: &'static Sql) -> Answer<'_> {
         Box::pin(async {
-            self.client.batch_execute(sql.text).await?;
+            self.client.batch_execute(&sql.text).await?;
             Ok(Vec::new())
         })
     }
 
     fn send_text<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
-        if call.sql.is_script() {
+        if sql::is_script(call.sql) {
             return self.send_script(call.sql);
         }
         Box::pin(async move {
             let params: Vec<_> =
                 call.params.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
-            Ok(self.client.query_typed(call.sql.text, &params).await?)
+            Ok(self.client.query_typed(&call.sql.text, &params).await?)
         })
     }
 }

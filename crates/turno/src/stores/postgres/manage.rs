@@ -2,11 +2,12 @@
 
 use super::Shared;
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::enqueue::front_items;
 use super::failure::TripError;
 use super::lane::{self, QueueLane};
 use super::row::{body, done, get, item, maybe_name};
+use super::sql;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{ClearGroup, ManageGroup, Outcomes, TypingGroup};
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use turno_core::time::Time;
 /// Locks the item's lane and head, reads the item and the front, spares deliveries that applications are completing,
 /// locks the audit, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, TripError> {
-    let find = Call::new(&call::BODY_FIND).int(group.queue.0).text(group.id.as_str());
+    let find = Call::new(&sql::BODY_FIND).int(group.queue.0).text(group.id.as_str());
     let found = tx.trip(vec![find]).await?.take();
     let home = found
         .first()
@@ -33,13 +34,13 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, T
     if let Some(lane) = lane {
         let queue_lane = (group.queue, lane);
         calls.push(lane::lock([queue_lane].into_iter()));
-        calls.push(lane::fronts(&call::HOT_FRONT_LOCK, &[(queue_lane, group.front_size())], &[Seq(0)]));
-        calls.push(lane::fronts(&call::HOT_FRONT_NAMED, &[(queue_lane, group.front_size())], &[Seq(0)]));
+        calls.push(lane::fronts(&sql::HOT_FRONT_LOCK, &[(queue_lane, group.front_size())], &[Seq(0)]));
+        calls.push(lane::fronts(&sql::HOT_FRONT_NAMED, &[(queue_lane, group.front_size())], &[Seq(0)]));
     }
-    calls.push(Call::new(&call::HOT_READ).big(seq.0));
-    calls.push(Call::new(&call::DONE_READ).big(seq.0));
+    calls.push(Call::new(&sql::HOT_READ).big(seq.0));
+    calls.push(Call::new(&sql::DONE_READ).big(seq.0));
     if group.wish.edits() {
-        calls.push(Call::new(&call::BODY_READ).bigs([seq.0].into_iter()));
+        calls.push(Call::new(&sql::BODY_READ).bigs([seq.0].into_iter()));
     }
     let mut answers = tx.trip(calls).await?;
     let mut front: Vec<Item> = Vec::new();
@@ -72,8 +73,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, T
 pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, TripError> {
     let queue_lane = (group.queue, group.lane);
     let fronts = |sql| lane::fronts(sql, &[(queue_lane, ClearRead::FRONT)], &[Seq(0)]);
-    let calls =
-        vec![lane::lock([queue_lane].into_iter()), fronts(&call::HOT_FRONT_LOCK), fronts(&call::HOT_FRONT_NAMED)];
+    let calls = vec![lane::lock([queue_lane].into_iter()), fronts(&sql::HOT_FRONT_LOCK), fronts(&sql::HOT_FRONT_NAMED)];
     let mut answers = tx.trip(calls).await?;
     answers.take();
     answers.take();
@@ -96,8 +96,8 @@ pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, T
 pub(super) fn completing<'a>(reference: &[&Item]) -> Vec<Call<'a>> {
     let numbers = || (0_i32..).take(reference.len());
     let seqs = || reference.iter().map(|item| item.seq.0);
-    let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
-    let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
+    let completing = Call::new(&sql::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
+    let completed = Call::new(&sql::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
     vec![completing, completed.bigs(reference.iter().map(|item| item.fence.0))]
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup
     let lanes: Vec<(QueueLane, u32)> =
         group.lanes().into_iter().map(|lane| ((group.queue, lane), group.depth())).collect();
     let (_, floors) = shared.lanes.recall(tx.generation, lanes.iter().map(|(lane, _)| *lane));
-    let calls = vec![lane::fronts(&call::HOT_FRONT_NAMED, &lanes, &floors), Moment::call(0, true)];
+    let calls = vec![lane::fronts(&sql::HOT_FRONT_NAMED, &lanes, &floors), Moment::call(0, true)];
     let mut answers = tx.trip(calls).await?;
     let mut fronts = front_items(&answers.take())?;
     let moment = tx.moment(&answers.take())?;

@@ -1,8 +1,9 @@
 //! Migrates the schema to this version, also if several processes do so at the same time.
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::link::Link;
 use super::row::get;
+use super::sql;
 use crate::store::{SchemaState, StoreError};
 use tokio_postgres::Row;
 
@@ -46,12 +47,12 @@ pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
 
 /// Reads the version of the database's schema, and changes nothing.
 pub(super) async fn look(link: &mut Link) -> Result<SchemaState, StoreError> {
-    let answers = link.trip(&[Call::new(&call::SCHEMA_EXISTS)]).await?;
+    let answers = link.trip(&[Call::new(&sql::SCHEMA_EXISTS)]).await?;
     let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
     if !exists {
         return state(&[]);
     }
-    state(&link.trip(&[Call::new(&call::SCHEMA_READ)]).await?.concat())
+    state(&link.trip(&[Call::new(&sql::SCHEMA_READ)]).await?.concat())
 }
 
 /// Builds the state from the rows of the schema table.
@@ -65,13 +66,13 @@ pub(super) fn state(rows: &[Row]) -> Result<SchemaState, StoreError> {
 }
 
 async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreError> {
-    let calls = [Call::new(&call::BEGIN), Call::new(&call::SCHEMA_LOCK), Call::new(&call::SCHEMA_EXISTS)];
+    let calls = [Call::new(&sql::BEGIN), Call::new(&sql::SCHEMA_LOCK), Call::new(&sql::SCHEMA_EXISTS)];
     let answers = link.trip(&calls).await?;
     let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
     let mine = migrations.last().map_or(0, |migration| migration.version);
     let mut has = 0;
     if exists {
-        let answers = link.trip(&[Call::new(&call::SCHEMA_READ)]).await?;
+        let answers = link.trip(&[Call::new(&sql::SCHEMA_READ)]).await?;
         if let Some(row) = first(&answers) {
             has = get(row, 0)?;
             let min_compatible: i32 = get(row, 1)?;
@@ -84,10 +85,10 @@ async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreErr
     }
     for migration in migrations.iter().filter(|migration| migration.version > has) {
         link.script(migration.text).await?;
-        let note = Call::new(&call::SCHEMA_SAVE).int(migration.version).int(migration.min_compatible);
+        let note = Call::new(&sql::SCHEMA_SAVE).int(migration.version).int(migration.min_compatible);
         link.trip(&[note]).await?;
     }
-    link.trip(&[Call::new(&call::COMMIT)]).await?;
+    link.trip(&[Call::new(&sql::COMMIT)]).await?;
     Ok(())
 }
 

@@ -3,9 +3,10 @@
 use super::PostgresStore;
 use super::access::count;
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::{get, maybe_name};
+use super::sql;
 use super::tx::{Moment, Tx};
 use crate::store::{Outlived, Purge, StoreError, purge_entry};
 use tokio_postgres::Row;
@@ -24,19 +25,19 @@ impl PostgresStore {
     pub(super) async fn purge_some(&self, what: &Purge, limit: u32) -> Result<u64, StoreError> {
         let simple = match what {
             Purge::Items { queue, before, by } => return self.purge_items(*queue, *before, by, limit).await,
-            Purge::LeaseHistory { before } => Call::new(&call::HISTORY_PURGE).big(before.0),
-            Purge::Tokens { before } => Call::new(&call::TOKEN_PURGE).big(before.0),
-            Purge::Links { before } => Call::new(&call::LINK_PURGE).big(before.0),
-            Purge::Answers { before } => Call::new(&call::ANSWER_PURGE).big(before.0),
-            Purge::Absorbed { queue, before } => Call::new(&call::ABSORBED_PURGE).int(queue.0).big(before.0),
-            Purge::Delivered { queue, before } => Call::new(&call::DELIVERED_PURGE).int(queue.0).big(before.0),
+            Purge::LeaseHistory { before } => Call::new(&sql::HISTORY_PURGE).big(before.0),
+            Purge::Tokens { before } => Call::new(&sql::TOKEN_PURGE).big(before.0),
+            Purge::Links { before } => Call::new(&sql::LINK_PURGE).big(before.0),
+            Purge::Answers { before } => Call::new(&sql::ANSWER_PURGE).big(before.0),
+            Purge::Absorbed { queue, before } => Call::new(&sql::ABSORBED_PURGE).int(queue.0).big(before.0),
+            Purge::Delivered { queue, before } => Call::new(&sql::DELIVERED_PURGE).int(queue.0).big(before.0),
         };
         let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())
     }
 
     pub(super) async fn purge_count(&self, queue: QueueId, before: Time) -> Result<u64, StoreError> {
-        let rows = self.scan(Call::new(&call::ITEM_PURGE_COUNT).int(queue.0).big(before.0)).await?;
+        let rows = self.scan(Call::new(&sql::ITEM_PURGE_COUNT).int(queue.0).big(before.0)).await?;
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())
     }
 
@@ -47,7 +48,7 @@ impl PostgresStore {
         limit: u32,
     ) -> Result<(u64, Option<Resource>), StoreError> {
         let after = after.map_or("", Resource::as_str);
-        let call = Call::new(&call::LEASE_PURGE).text(after).big(before.0).big(limit.into());
+        let call = Call::new(&sql::LEASE_PURGE).text(after).big(before.0).big(limit.into());
         let rows = self.read_on(&self.keeper, vec![call]).await?.take();
         let last = rows.first().map_or(Ok(None), |row| maybe_name(row, 1, Resource::new))?;
         Ok((u64::try_from(count(&rows)?).unwrap_or_default(), last))
@@ -82,13 +83,13 @@ async fn items(
     by: &Actor,
     limit: u32,
 ) -> Result<Option<Purged>, TripError> {
-    let remove = Call::new(&call::ITEM_PURGE).int(queue.0).big(before.0).big(limit.into());
-    let mut answers = tx.trip(vec![remove, Call::new(&call::QUEUE_NAME).int(queue.0)]).await?;
+    let remove = Call::new(&sql::ITEM_PURGE).int(queue.0).big(before.0).big(limit.into());
+    let mut answers = tx.trip(vec![remove, Call::new(&sql::QUEUE_NAME).int(queue.0)]).await?;
     let count = count(&answers.take())?;
     let Some(draft) = purge_entry(by.clone(), queue_name(&answers.take())?, count, before)? else {
         return Ok(None);
     };
-    let counted = Call::new(&call::QUEUE_PURGED).int(queue.0).big(count);
+    let counted = Call::new(&sql::QUEUE_PURGED).int(queue.0).big(count);
     let mut answers = tx.trip(vec![counted, audit::lock(), Moment::call(0, true)]).await?;
     answers.take();
     let mut head = audit::head(&answers.take())?;
@@ -105,11 +106,11 @@ fn queue_name(rows: &[Row]) -> Result<Option<&str>, TripError> {
 pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Vec<Entry>, Time), TripError> {
     let mut calls = Vec::new();
     for (queue, (before, seqs)) in &outlived.items {
-        calls.push(Call::new(&call::ITEM_PURGE_NAMED).int(queue.0).big(before.0).bigs(seqs.iter().map(|seq| seq.0)));
+        calls.push(Call::new(&sql::ITEM_PURGE_NAMED).int(queue.0).big(before.0).bigs(seqs.iter().map(|seq| seq.0)));
     }
     if !outlived.absorbed.is_empty() {
         let absorbed = || outlived.absorbed.iter();
-        let call = Call::new(&call::ABSORBED_REMOVE).ints(absorbed().map(|(queue, _)| queue.0));
+        let call = Call::new(&sql::ABSORBED_REMOVE).ints(absorbed().map(|(queue, _)| queue.0));
         calls.push(call.texts(absorbed().map(|(_, id)| id.as_str())));
     }
     let mut answers = tx.trip(calls).await?;
@@ -118,7 +119,7 @@ pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Ve
         counts.push((*queue, *before, count(&answers.take())?));
     }
     counts.retain(|(_, _, count)| *count > 0);
-    let counted = counts.iter().map(|(queue, _, count)| Call::new(&call::QUEUE_PURGED).int(queue.0).big(*count));
+    let counted = counts.iter().map(|(queue, _, count)| Call::new(&sql::QUEUE_PURGED).int(queue.0).big(*count));
     let mut calls: Vec<Call<'_>> = counted.collect();
     if !counts.is_empty() {
         calls.push(audit::lock());

@@ -2,12 +2,13 @@
 
 use super::PostgresStore;
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::changes;
 use super::failure::TripError;
 use super::lane;
 use super::manage;
 use super::row::{self, get};
+use super::sql;
 use super::tx::{Moment, Tx};
 use crate::store::{ManageGroup, PauseQueue, PutDecision, PutQueue, QueueRow, StoreError};
 use turno_core::audit::{Actor, Entry, chain};
@@ -16,12 +17,12 @@ use turno_core::queue::Policy;
 
 impl PostgresStore {
     pub(super) async fn queue_get(&self, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::QUEUE_FIND).text(name.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::QUEUE_FIND).text(name.as_str())]).await?.take();
         Ok(rows.first().map(row::queue).transpose()?)
     }
 
     pub(super) async fn queue_list(&self) -> Result<Vec<QueueRow>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::QUEUE_LIST)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::QUEUE_LIST)]).await?.take();
         Ok(rows.iter().map(row::queue).collect::<Result<_, _>>()?)
     }
 
@@ -53,7 +54,7 @@ impl PostgresStore {
                 }
                 Ok(Put { queue, changed, entries, xid }) => {
                     let save = queue.as_ref().filter(|_| changed).map(|queue| {
-                        let call = Call::new(&call::QUEUE_SAVE).int(queue.id.0).text(&text);
+                        let call = Call::new(&sql::QUEUE_SAVE).int(queue.id.0).text(&text);
                         call.text(wanted.policy.kind.as_str()).maybe_text(queue.push.as_deref())
                     });
                     let calls = save.into_iter().chain(audit::calls(&entries)).collect();
@@ -70,7 +71,7 @@ impl PostgresStore {
 type Entries = (Vec<Entry>, Option<String>);
 
 async fn pause(tx: &mut Tx<'_>, request: &PauseQueue) -> Result<Entries, TripError> {
-    let pause = Call::new(&call::QUEUE_PAUSE).int(request.queue.0).flag(request.paused);
+    let pause = Call::new(&sql::QUEUE_PAUSE).int(request.queue.0).flag(request.paused);
     let mut answers = tx.trip(vec![pause, audit::lock(), Moment::call(0, true)]).await?;
     let name = answers.take().first().map(|row| get::<String>(row, 0)).transpose()?;
     let mut head = audit::head(&answers.take())?;
@@ -91,7 +92,7 @@ struct Put {
 /// Releases lanes that exhausted items hold. All lanes are locked at once and before the audit, in the order that all
 /// transactions use.
 async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), TripError> {
-    let rows = tx.trip(vec![Call::new(&call::QUEUE_PARKED).int(queue.id.0)]).await?.take();
+    let rows = tx.trip(vec![Call::new(&sql::QUEUE_PARKED).int(queue.id.0)]).await?.take();
     let parked = rows.iter().map(|row| Ok((row::name(row, 0, ItemId::new)?, get::<Option<i64>>(row, 1)?.map(Lane))));
     let parked = parked.collect::<Result<Vec<(ItemId, Option<Lane>)>, TripError>>()?;
     tx.trip(vec![lane::lock(parked.iter().filter_map(|(_, lane)| Some((queue.id, (*lane)?))))]).await?;
@@ -109,8 +110,8 @@ async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor)
 async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Result<Put, TripError> {
     let (name, policy) = (wanted.name.as_str(), &wanted.policy);
     let fresh = wanted.push.text(None);
-    let add = Call::new(&call::QUEUE_ADD).text(name).text(text).text(policy.kind.as_str());
-    let lock = Call::new(&call::QUEUE_LOCK).text(name);
+    let add = Call::new(&sql::QUEUE_ADD).text(name).text(text).text(policy.kind.as_str());
+    let lock = Call::new(&sql::QUEUE_LOCK).text(name);
     let mut answers = tx.trip(vec![add.maybe_text(fresh.as_deref()), lock]).await?;
     let created = !answers.take().is_empty();
     let queue =
@@ -126,7 +127,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Resu
         release(tx, &queue, policy, by).await?;
     }
     if change.looks_again {
-        tx.trip(vec![Call::new(&call::QUEUE_LOOK_AGAIN).int(queue.id.0)]).await?;
+        tx.trip(vec![Call::new(&sql::QUEUE_LOOK_AGAIN).int(queue.id.0)]).await?;
     }
     let mut answers = tx.trip(vec![audit::lock(), Moment::call(0, true)]).await?;
     let mut head = audit::head(&answers.take())?;
@@ -141,6 +142,6 @@ async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Resu
 }
 
 async fn is_busy(tx: &mut Tx<'_>, queue: QueueId) -> Result<bool, TripError> {
-    let rows = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.0)]).await?.take();
+    let rows = tx.trip(vec![Call::new(&sql::QUEUE_BUSY).int(queue.0)]).await?.take();
     rows.first().map_or(Ok(true), |row| get(row, 0))
 }

@@ -1,10 +1,11 @@
 //! Reads outside of groups: leases, and what the sweep looks for. Reads of items are in `record`.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::{self, get};
 use super::slot::Slot;
+use super::sql;
 use super::tx::{Answers, Moment};
 use super::{lease, lease_row};
 use crate::engine::LOOK_AGAIN;
@@ -27,8 +28,8 @@ impl PostgresStore {
     }
 
     pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, TripError> {
-        calls.push(Call::new(&call::COMMIT));
-        let mut all = vec![Call::new(&call::BEGIN)];
+        calls.push(Call::new(&sql::COMMIT));
+        let mut all = vec![Call::new(&sql::BEGIN)];
         all.extend(calls);
         let mut answers = self.trip_with_retry(slot, &all).await?.into_iter();
         answers.next();
@@ -70,7 +71,7 @@ impl PostgresStore {
 
     pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<Peeked, StoreError> {
         let calls =
-            vec![Call::new(&call::LEASE_READ).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
+            vec![Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
         let mut answers = self.read_on(free(&self.peekers), calls).await?;
         let rows = answers.take();
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
@@ -80,7 +81,7 @@ impl PostgresStore {
     pub(super) async fn lease_list(&self, query: LeaseQuery) -> Result<Peeked, StoreError> {
         let prefix = query.prefix.as_deref().unwrap_or_default();
         let end = prefix_end(prefix);
-        let list = Call::new(&call::LEASE_LIST)
+        let list = Call::new(&sql::LEASE_LIST)
             .text(query.after.as_ref().map_or("", Resource::as_str))
             .text(prefix)
             .text(&end)
@@ -93,7 +94,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn lease_lines(&self, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
-        let call = Call::new(&call::LEASE_LINES).text(after.map_or("", Resource::as_str)).big(limit.into());
+        let call = Call::new(&sql::LEASE_LINES).text(after.map_or("", Resource::as_str)).big(limit.into());
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.iter().map(state).collect::<Result<_, _>>()?)
     }
@@ -103,7 +104,7 @@ impl PostgresStore {
         resource: &Resource,
         Fence(fence): Fence,
     ) -> Result<Option<Ending>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::HISTORY_READ).text(resource.as_str()).big(fence)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::HISTORY_READ).text(resource.as_str()).big(fence)]).await?.take();
         Ok(rows.first().map(lease_row::ending).transpose()?)
     }
 
@@ -114,8 +115,8 @@ impl PostgresStore {
         limit: u32,
     ) -> Result<Vec<Ending>, StoreError> {
         let (sql, cursor) = match from {
-            Past::Newest { before } => (&call::HISTORY_LIST, before.map_or(i64::MAX, |Fence(fence)| fence)),
-            Past::Oldest { after } => (&call::HISTORY_AFTER, after.0),
+            Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |Fence(fence)| fence)),
+            Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
         };
         let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
         let rows = self.read(vec![call]).await?.take();
@@ -132,8 +133,8 @@ impl PostgresStore {
         let life = self.shared.lives.generation();
         let now = self.now().await?;
         let from = self.expiry.from(life, now);
-        let expired = Call::new(&call::HOT_EXPIRED).big(from.0).big(now.0).big(limit.into());
-        let next = Call::new(&call::HOT_NEXT_EXPIRY).big(now.0).big((now + LOOK_AGAIN).0);
+        let expired = Call::new(&sql::HOT_EXPIRED).big(from.0).big(now.0).big(limit.into());
+        let next = Call::new(&sql::HOT_NEXT_EXPIRY).big(now.0).big((now + LOOK_AGAIN).0);
         let mut answers = self.read(vec![expired, next]).await?;
         let expired: Vec<DeliveryRef> = answers.take().iter().map(reference).collect::<Result<_, _>>()?;
         let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
@@ -149,8 +150,8 @@ impl PostgresStore {
         let life = self.shared.lives.generation();
         let now = self.now().await?;
         let from = self.looks.from(life, now);
-        let due = Call::new(&call::LEASE_DUE).big(from.0).big(now.0).big(limit.into());
-        let next = Call::new(&call::LEASE_DUE_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
+        let due = Call::new(&sql::LEASE_DUE).big(from.0).big(now.0).big(limit.into());
+        let next = Call::new(&sql::LEASE_DUE_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
         let mut answers = self.read(vec![due, next]).await?;
         let rows = answers.take();
         let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
@@ -161,13 +162,13 @@ impl PostgresStore {
     }
 
     pub(super) async fn queue_next_look(&self, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
-        let call = Call::new(&call::HOT_NEXT_LOOK).int(queue.0).big(after.0);
+        let call = Call::new(&sql::HOT_NEXT_LOOK).int(queue.0).big(after.0);
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
     }
 
     pub(super) async fn is_completing(&self, first: Seq) -> Result<bool, StoreError> {
-        let rows = self.read(vec![Call::new(&call::COMPLETING).big(first.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::COMPLETING).big(first.0)]).await?.take();
         Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
     }
 
@@ -175,7 +176,7 @@ impl PostgresStore {
         &self,
         reference: Vec<DeliveryRef>,
     ) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
-        let call = Call::new(&call::SETTLED)
+        let call = Call::new(&sql::SETTLED)
             .bigs(reference.iter().map(|reference| reference.seq.0))
             .bigs(reference.iter().map(|reference| reference.fence.0));
         let rows = self.read(vec![call]).await?.take();

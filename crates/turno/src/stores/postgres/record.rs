@@ -1,9 +1,10 @@
 //! Reads of items, queue summaries and lanes.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::enqueue::front_items;
 use super::row::{self, get};
+use super::sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use std::collections::HashMap;
 use tokio_postgres::Row;
@@ -13,7 +14,7 @@ use turno_core::time::{Span, Time};
 
 impl PostgresStore {
     pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::ITEM_READ).int(queue.0).text(id.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::ITEM_READ).int(queue.0).text(id.as_str())]).await?.take();
         Ok(self.records(self.shared.clock.estimate(), &rows).await?.pop())
     }
 
@@ -23,7 +24,7 @@ impl PostgresStore {
         id: &ItemId,
         key: &Key,
     ) -> Result<Option<ItemId>, StoreError> {
-        let call = Call::new(&call::ABSORBER).int(queue.0).text(id.as_str()).text(key.as_str());
+        let call = Call::new(&sql::ABSORBER).int(queue.0).text(id.as_str()).text(key.as_str());
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.first().map(|row| row::name(row, 0, ItemId::new)).transpose()?)
     }
@@ -39,7 +40,7 @@ impl PostgresStore {
         let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
         let mut came_back: HashMap<Seq, Vec<_>> = HashMap::new();
         if !seqs.is_empty() {
-            let calls = [&call::ERROR_LIST, &call::CAME_BACK_LIST];
+            let calls = [&sql::ERROR_LIST, &sql::CAME_BACK_LIST];
             let calls = calls.into_iter().map(|call| Call::new(call).bigs(seqs.iter().copied())).collect();
             let mut answers = self.read(calls).await?;
             for row in &answers.take() {
@@ -71,7 +72,7 @@ impl PostgresStore {
     /// Returns the counts, and since when the oldest item waits. Uses a sequential scan, and therefore not the settings
     /// that forbid one.
     async fn counts_and_oldest(&self, queue: QueueId, now: Time) -> Result<(Counts, Option<Time>), StoreError> {
-        let rows = self.scan(Call::new(&call::QUEUE_COUNTS).int(queue.0).big(now.0)).await?;
+        let rows = self.scan(Call::new(&sql::QUEUE_COUNTS).int(queue.0).big(now.0)).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
         let counts = Counts {
             pending: get(row, 0)?,
@@ -87,14 +88,14 @@ impl PostgresStore {
     pub(super) async fn queue_pulse(&self, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
         let now = self.shared.clock.estimate();
         let (counts, oldest) = self.counts_and_oldest(queue, now).await?;
-        let rates = Call::new(&call::QUEUE_RATES).int(queue.0).big(since.0).big(Pulse::MOST);
+        let rates = Call::new(&sql::QUEUE_RATES).int(queue.0).big(since.0).big(Pulse::MOST);
         let rows = self.scan(rates).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no rates"))?;
         Ok(Pulse { now, counts, oldest, processed: get(row, 0)?, failed: get(row, 1)? })
     }
 
     pub(super) async fn queue_waits(&self, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
-        let call = Call::new(&call::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
+        let call = Call::new(&sql::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
         let waited = |row| Ok(Waited { waited: Span(get(row, 0)?), took: Span(get(row, 1)?) });
         Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, super::failure::TripError>>()?)
     }
@@ -102,8 +103,8 @@ impl PostgresStore {
     pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {
         let queue_lane = (queue, lane);
         let looked_at = i64::from(LaneFront::LOOKED_AT);
-        let front = Call::new(&call::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
-        let typing = Call::new(&call::TYPING_READ).int(queue.0).bigs([lane.0].into_iter());
+        let front = Call::new(&sql::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
+        let typing = Call::new(&sql::TYPING_READ).int(queue.0).bigs([lane.0].into_iter());
         let mut answers = self.read(vec![front, typing]).await?;
         let items = front_items(&answers.take())?.remove(&queue_lane).unwrap_or_default();
         let typed_at = answers.take().first().map(|row| get(row, 1)).transpose()?.map(Time);
@@ -119,14 +120,14 @@ impl PostgresStore {
         let Some(from) = after.map_or(Some(i64::MIN), |Lane(lane)| lane.checked_add(1)) else {
             return Ok(Vec::new());
         };
-        let call = Call::new(&call::LANE_NAMES).int(queue.0).big(from).big(limit.into());
+        let call = Call::new(&sql::LANE_NAMES).int(queue.0).big(from).big(limit.into());
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.iter().map(|row| get(row, 0).map(Lane)).collect::<Result<_, _>>()?)
     }
 
     /// Counts with a sequential scan of all unfinished items.
     pub(super) async fn lane_counts(&self) -> Result<LaneLocks, StoreError> {
-        let rows = self.scan(Call::new(&call::LANE_LOCKS).big(self.shared.clock.estimate().0)).await?;
+        let rows = self.scan(Call::new(&sql::LANE_LOCKS).big(self.shared.clock.estimate().0)).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
         Ok(LaneLocks { active_locks: get(row, 0)?, active_queues: get(row, 1)?, total_users: get(row, 2)? })
     }
@@ -138,20 +139,20 @@ fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
     let limit = i64::from(query.limit);
     let by_seq = |sql| Call::new(sql).int(queue.0).big(after);
     match (&query.key, query.state) {
-        (Some(key), state) => Call::new(&call::ITEM_OF_KEY)
+        (Some(key), state) => Call::new(&sql::ITEM_OF_KEY)
             .int(queue.0)
             .text(Key::as_str(key))
             .big(after)
             .maybe_text(state.map(ItemState::as_str))
             .big(now.0)
             .big(limit),
-        (None, None) => by_seq(&call::ITEM_LIST).big(limit),
+        (None, None) => by_seq(&sql::ITEM_LIST).big(limit),
         (None, Some(state @ (ItemState::Pending | ItemState::Error))) => {
-            by_seq(&call::ITEM_WAITING).text(state.as_str()).big(now.0).big(limit)
+            by_seq(&sql::ITEM_WAITING).text(state.as_str()).big(now.0).big(limit)
         }
-        (None, Some(ItemState::InProcess)) => by_seq(&call::ITEM_IN_PROCESS).big(now.0).big(limit),
-        (None, Some(ItemState::Processed)) => by_seq(&call::ITEM_PROCESSED).big(limit),
-        (None, Some(ItemState::Exhausted)) => by_seq(&call::ITEM_EXHAUSTED).big(limit).big(now.0),
-        (None, Some(ItemState::Cancelled)) => by_seq(&call::ITEM_CANCELLED).big(limit),
+        (None, Some(ItemState::InProcess)) => by_seq(&sql::ITEM_IN_PROCESS).big(now.0).big(limit),
+        (None, Some(ItemState::Processed)) => by_seq(&sql::ITEM_PROCESSED).big(limit),
+        (None, Some(ItemState::Exhausted)) => by_seq(&sql::ITEM_EXHAUSTED).big(limit).big(now.0),
+        (None, Some(ItemState::Cancelled)) => by_seq(&sql::ITEM_CANCELLED).big(limit),
     }
 }

@@ -2,12 +2,13 @@
 
 use super::PostgresStore;
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::changes;
 use super::failure::TripError;
 use super::lane;
 use super::manage::{completing, spared};
 use super::row::{self, ITEM, body, get, item, maybe_name};
+use super::sql;
 use super::tx::{Moment, Tx};
 use crate::store::{Damaged, Found, RepairGroup, RepairOutcome, StoreError};
 use tokio_postgres::Row;
@@ -30,7 +31,7 @@ impl PostgresStore {
                 Ok((changes, outcome, xid)) => {
                     let mut calls = changes::calls(&changes);
                     // The lane's front may begin below the floors that other processes have cached.
-                    calls.push(Call::new(&call::REBIRTH_NOTE));
+                    calls.push(Call::new(&sql::REBIRTH_NOTE));
                     self.commit_calls(link, calls, None, xid.as_deref()).await?;
                     return Ok(outcome);
                 }
@@ -46,13 +47,13 @@ type Planned = (Changes, RepairOutcome, Option<String>);
 /// audit, reads the clock, decides.
 async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, TripError> {
     let Damaged { queue, seq, .. } = group.damaged;
-    let find = || Call::new(&call::REPAIR_FIND).maybe_big(seq.map(|seq| seq.0));
+    let find = || Call::new(&sql::REPAIR_FIND).maybe_big(seq.map(|seq| seq.0));
     let named = found(&tx.trip(vec![find()]).await?.take())?;
     let lane = group.lane(&named);
     let place = |sql| Call::new(sql).int(queue.0).maybe_big(lane.map(|lane| lane.0)).maybe_big(seq.map(|seq| seq.0));
-    let rows = place(&call::REPAIR_ROWS).big(RepairRead::FIRST.into()).big(RepairRead::ROWS.into());
+    let rows = place(&sql::REPAIR_ROWS).big(RepairRead::FIRST.into()).big(RepairRead::ROWS.into());
     let lock = lane::lock(lane.map(|lane| (queue, lane)).into_iter());
-    let mut answers = tx.trip(vec![lock, place(&call::REPAIR_LOCK), rows, find()]).await?;
+    let mut answers = tx.trip(vec![lock, place(&sql::REPAIR_LOCK), rows, find()]).await?;
     answers.take();
     answers.take();
     let read = answers.take();
@@ -63,7 +64,7 @@ async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, TripError
     let reference: Vec<&Item> = rows.iter().map(|row| &row.item).filter(|item| item.expires_at.is_some()).collect();
     let mut calls = completing(&reference);
     if RepairRead::needs_bodies(&group.policy, &rows) {
-        calls.push(Call::new(&call::BODY_READ).bigs(rows.iter().map(|row| row.item.seq.0)));
+        calls.push(Call::new(&sql::BODY_READ).bigs(rows.iter().map(|row| row.item.seq.0)));
     }
     calls.extend([audit::lock(), Moment::call(0, true)]);
     let mut answers = tx.trip(calls).await?;

@@ -1,10 +1,11 @@
 //! Settlements of deliveries.
 
 use super::Shared;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::lane::{self, QueueLane};
 use super::row::{ITEM, get, item, maybe_name};
+use super::sql;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{Outcomes, SettleGroup, SettleRead};
 use tokio_postgres::Row;
@@ -43,7 +44,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     calls.extend(sorted.reads());
     if !lanes.is_empty() {
         calls.push(sorted.next(&floors));
-        calls.push(Call::new(&call::REBIRTH_READ));
+        calls.push(Call::new(&sql::REBIRTH_READ));
     }
     calls.push(Moment::call(0, !lanes.is_empty()));
     let mut answers = tx.trip(calls).await?;
@@ -96,8 +97,8 @@ fn guards<'a>(group: &SettleGroup) -> Vec<Call<'a>> {
     }
     let numbers = || expiring().map(|(index, _)| i32::try_from(index).unwrap_or(i32::MAX));
     let seqs = || expiring().map(|(_, settle)| settle.reference.seq.0);
-    let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
-    let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
+    let completing = Call::new(&sql::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
+    let completed = Call::new(&sql::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
     vec![completing, completed.bigs(expiring().map(|(_, settle)| settle.reference.fence.0))]
 }
 
@@ -127,15 +128,15 @@ impl Sorted {
     fn reads<'a>(&self) -> Vec<Call<'a>> {
         let mut calls = Vec::with_capacity(3);
         if !self.loose.is_empty() {
-            let call = indexed(&call::HOT_FIRST_LOCK, &self.loose);
+            let call = indexed(&sql::HOT_FIRST_LOCK, &self.loose);
             calls.push(named(fenced(call, &self.loose), &self.loose));
         }
         if !self.single.is_empty() {
-            let call = laned(indexed(&call::HOT_FIRST, &self.single), &self.single);
+            let call = laned(indexed(&sql::HOT_FIRST, &self.single), &self.single);
             calls.push(named(fenced(call, &self.single), &self.single));
         }
         if !self.grouped.is_empty() {
-            let call = laned(indexed(&call::HOT_MEMBERS, &self.grouped), &self.grouped);
+            let call = laned(indexed(&sql::HOT_MEMBERS, &self.grouped), &self.grouped);
             let call =
                 fenced(call, &self.grouped).bigs(self.grouped.iter().map(|entry| i64::from(entry.reference.size)));
             calls.push(named(call, &self.grouped));
@@ -165,7 +166,7 @@ impl Sorted {
 
     fn next<'a>(&self, floors: &[Seq]) -> Call<'a> {
         let all = || self.single.iter().chain(&self.grouped);
-        Call::new(&call::HOT_NEXT)
+        Call::new(&sql::HOT_NEXT)
             .ints(all().map(|entry| entry.n))
             .ints(all().map(|entry| entry.reference.queue.0))
             .bigs(all().map(|entry| entry.reference.lane.map_or(0, |Lane(lane)| lane)))
@@ -174,7 +175,7 @@ impl Sorted {
     }
 }
 
-fn indexed<'a>(sql: &'static call::Sql, asked: &[Entry]) -> Call<'a> {
+fn indexed<'a>(sql: &'static sql::Sql, asked: &[Entry]) -> Call<'a> {
     Call::new(sql).ints(asked.iter().map(|entry| entry.n)).ints(asked.iter().map(|entry| entry.reference.queue.0))
 }
 

@@ -19,10 +19,11 @@ mod read;
 mod render;
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::get;
 use super::slot::Slot;
+use super::sql;
 use crate::store::{Delivered, Pending, SourceLook, SourceTables, Sourced, StoreError, Walk};
 use facts::Facts;
 use parts::Found;
@@ -46,14 +47,14 @@ struct Seen {
 impl PostgresStore {
     pub(super) async fn delivered(&self, delivered: Delivered) -> Result<(), StoreError> {
         let Delivered { queue, seq, key, revision, action, was, digest, at } = &delivered;
-        let save = Call::new(&call::SYNC_DELIVERED)
+        let save = Call::new(&sql::SYNC_DELIVERED)
             .int(queue.0)
             .text(key.as_str())
             .big(*revision)
             .text(action)
             .maybe_bytes(digest.as_ref().map(|digest| &digest[..]))
             .big(at.0);
-        let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(action).maybe_text(was.as_deref());
+        let acted = Call::new(&sql::BODY_ACTED).big(seq.0).int(queue.0).text(action).maybe_text(was.as_deref());
         self.read_on(self.source_slot(), vec![save, acted]).await?;
         Ok(())
     }
@@ -65,7 +66,7 @@ impl PostgresStore {
     /// Reads everything about a source. Refuses a source that could not be installed, even if it is installed.
     async fn source_seen(&self, source: &Source) -> Result<Result<Seen, SourceRefused>, TripError> {
         let mut link = self.source_slot().take(&self.address).await?;
-        link.script(call::SYNC_BEGIN.text).await?;
+        link.script(&sql::SYNC_BEGIN.text).await?;
         let seen = async {
             let facts = match Facts::read(&mut link, source).await? {
                 Ok(facts) => facts,
@@ -158,7 +159,7 @@ impl PostgresStore {
             Ok(seen) => seen,
             Err(refused) => return Ok(Err(refused)),
         };
-        let rows = self.read(vec![Call::new(&call::SYNC_REFUSED).int(queue.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::SYNC_REFUSED).int(queue.0)]).await?.take();
         let refused = rows.first().map_or(Ok(0), |row| get(row, 0))?;
         let (left, gone) = match count_unmatched {
             true => {
@@ -202,7 +203,7 @@ impl SourceTables for PostgresStore {
 
     fn skipped(&self, queue: QueueId, seq: Seq, was: Option<String>) -> Pending<'_, ()> {
         Box::pin(async move {
-            let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(NOTHING).maybe_text(was.as_deref());
+            let acted = Call::new(&sql::BODY_ACTED).big(seq.0).int(queue.0).text(NOTHING).maybe_text(was.as_deref());
             Ok(self.read_on(self.source_slot(), vec![acted]).await.map(drop)?)
         })
     }

@@ -2,10 +2,11 @@
 
 use super::PostgresStore;
 use super::audit;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::lease::{self, Lock};
 use super::row::{garbled, get};
+use super::sql;
 use super::task_row::{add_notes, note, number_to, save_lines, save_task, tasks};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{
@@ -55,13 +56,13 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Tri
 
 fn reads<'a>(group: &TaskGroup, id: TaskId, resources: &'a [Resource; 1], lock: Lock) -> Vec<Call<'a>> {
     let mut calls = vec![
-        Call::new(&call::TASK_LOCK).big(id.0),
-        Call::new(&call::TASK_READ).big(id.0),
-        Call::new(&call::TASK_LEASE_INSERT).text(resources[0].as_str()).big(id.0),
+        Call::new(&sql::TASK_LOCK).big(id.0),
+        Call::new(&sql::TASK_READ).big(id.0),
+        Call::new(&sql::TASK_LEASE_INSERT).text(resources[0].as_str()).big(id.0),
     ];
     calls.extend(lock.calls(resources));
     if let Some(number) = group.validates() {
-        calls.push(Call::new(&call::STOCK_OF_LINE).big(id.0).int(number_to(number)));
+        calls.push(Call::new(&sql::STOCK_OF_LINE).big(id.0).int(number_to(number)));
     }
     if group.audits() {
         calls.push(audit::lock());
@@ -79,7 +80,7 @@ async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, TripError> {
     {
         return Ok(plan);
     }
-    let mut answers = tx.trip(vec![Call::new(&call::TASK_NUMBER), Moment::call(group.numbers(), true)]).await?;
+    let mut answers = tx.trip(vec![Call::new(&sql::TASK_NUMBER), Moment::call(group.numbers(), true)]).await?;
     let rows = answers.take();
     let id = TaskId(rows.first().map_or_else(|| Err(garbled("no number")), |row| get(row, 0))?);
     let mut moment = tx.moment(&answers.take())?;
@@ -90,12 +91,12 @@ async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, TripError> {
 
 /// Returns the answer if a task with this once key exists.
 async fn existing(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<Plan>, TripError> {
-    let find = Call::new(&call::TASK_ONCE).text(once.scope()).text(once.key());
+    let find = Call::new(&sql::TASK_ONCE).text(once.scope()).text(once.key());
     let Some(task) = tasks(&tx.trip(vec![find]).await?.take())?.pop() else {
         return Ok(None);
     };
     let resource = task.id.resource();
-    let look = Call::new(&call::LEASE_READ).texts([resource.as_str()].into_iter());
+    let look = Call::new(&sql::LEASE_READ).texts([resource.as_str()].into_iter());
     let mut answers = tx.trip(vec![look, Moment::call(0, false)]).await?;
     let lease = lease::states(&answers.take(), vec![resource.clone()])?.pop();
     let lease = lease.unwrap_or_else(|| State::unseen(resource.clone()));
@@ -128,7 +129,7 @@ pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
             Lines::Kept => Vec::new(),
             Lines::One(number) => task.lines.iter().filter(|line| line.number == number).collect(),
             Lines::All => {
-                calls.push(Call::new(&call::LINE_REMOVE).big(task.id.0));
+                calls.push(Call::new(&sql::LINE_REMOVE).big(task.id.0));
                 task.lines.iter().collect()
             }
         };
@@ -157,15 +158,15 @@ pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, TripError> {
 
 impl PostgresStore {
     pub(super) async fn task_get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::TASK_READ).big(id.0)]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::TASK_READ).big(id.0)]).await?.take();
         Ok(tasks(&rows)?.pop())
     }
 
     pub(super) async fn task_look(&self, id: TaskId) -> Result<TaskPage, StoreError> {
         let resource = id.resource();
         let calls = vec![
-            Call::new(&call::TASK_READ).big(id.0),
-            Call::new(&call::LEASE_READ).texts([resource.as_str()].into_iter()),
+            Call::new(&sql::TASK_READ).big(id.0),
+            Call::new(&sql::LEASE_READ).texts([resource.as_str()].into_iter()),
             Moment::call(0, false),
         ];
         let mut answers = self.read(calls).await?;
@@ -177,14 +178,14 @@ impl PostgresStore {
 
     /// Takes two trips: the tasks, and then the leases of all of them.
     pub(super) async fn task_list(&self, query: TaskQuery) -> Result<TaskPage, StoreError> {
-        let call = Call::new(&call::TASK_LIST)
+        let call = Call::new(&sql::TASK_LIST)
             .maybe_text(query.status.map(Status::as_str))
             .big(query.before.map_or(i64::MAX, |TaskId(id)| id))
             .big(i64::from(query.limit) + 1)
             .flag(query.locked == Some(true));
         let tasks = tasks(&self.read(vec![call]).await?.take())?;
         let resources: Vec<Resource> = tasks.iter().map(|task| task.id.resource()).collect();
-        let look = Call::new(&call::LEASE_READ).texts(resources.iter().map(Resource::as_str));
+        let look = Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str));
         let mut answers = self.read(vec![look, Moment::call(0, false)]).await?;
         let leases = lease::states(&answers.take(), resources.clone())?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
@@ -197,14 +198,14 @@ impl PostgresStore {
         after: i64,
         limit: u32,
     ) -> Result<Vec<(i64, Note)>, StoreError> {
-        let call = Call::new(&call::NOTE_LIST).big(id.0).big(limit.into()).big(after);
+        let call = Call::new(&sql::NOTE_LIST).big(id.0).big(limit.into()).big(after);
         let rows = self.read(vec![call]).await?.take();
         let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
         Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
     }
 
     pub(super) async fn stock_get(&self, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::STOCK_READ).text(sku.as_str())]).await?.take();
+        let rows = self.read(vec![Call::new(&sql::STOCK_READ).text(sku.as_str())]).await?.take();
         let Some(row) = rows.first() else {
             return Ok(None);
         };

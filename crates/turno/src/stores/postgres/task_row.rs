@@ -1,8 +1,9 @@
 //! Conversion between rows and tasks, lines and notes.
 
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::row::{garbled, get, maybe_name, name};
+use super::sql;
 use serde::Serialize;
 use tokio_postgres::Row;
 use turno_core::audit::Actor;
@@ -74,7 +75,7 @@ pub(super) fn note(row: &Row) -> Result<Note, TripError> {
 }
 
 pub(super) fn save_task<'a>(task: &'a Task, once: Option<&'a Once>) -> Call<'a> {
-    Call::new(&call::TASK_SAVE)
+    Call::new(&sql::TASK_SAVE)
         .big(task.id.0)
         .text(&task.title)
         .text(task.status.as_str())
@@ -96,7 +97,7 @@ pub(super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {
         Goods::Serialized(serials) => Some(json(serials)),
         Goods::Quantity(_) => None,
     };
-    Call::new(&call::LINE_SAVE)
+    Call::new(&sql::LINE_SAVE)
         .big(task.0)
         .ints(lines().map(|line| number_to(line.number)))
         .texts(lines().map(|line| movement_to(line.movement)))
@@ -111,7 +112,7 @@ pub(super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {
 }
 
 pub(super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
-    Call::new(&call::NOTE_ADD)
+    Call::new(&sql::NOTE_ADD)
         .big(task.0)
         .bigs(notes.iter().map(|note| note.at.0))
         .texts(notes.iter().map(|note| note.actor.user.as_str()))

@@ -1,12 +1,13 @@
 //! One group's transaction: its round trips, the clock between locks and decision, and the resulting plan.
 
 use super::Shared;
-use super::call::{self, Call};
+use super::call::Call;
 use super::failure::TripError;
 use super::floor::Scan;
 use super::life::Generation;
 use super::link::Link;
 use super::row::get;
+use super::sql;
 use crate::clock::Clock;
 use crate::store::{AccessWrite, LeaseWrite, Outcomes, StoreError, TaskWrite};
 use tokio_postgres::Row;
@@ -39,7 +40,7 @@ impl Moment {
     /// Reads the clock as [`Moment::call`] does, for a group that adds items to these queues.
     pub(super) fn call_into<'a>(numbers: usize, writes: bool, queues: &[QueueId]) -> Call<'a> {
         let numbers = i32::try_from(numbers).unwrap_or(i32::MAX);
-        Call::new(&call::CLOCK).int(numbers).flag(writes).ints(queues.iter().map(|queue| queue.0))
+        Call::new(&sql::CLOCK).int(numbers).flag(writes).ints(queues.iter().map(|queue| queue.0))
     }
 
     /// Parses the answer and passes the time through the guarded clock.
@@ -110,7 +111,7 @@ impl<'a> Tx<'a> {
             return Ok(Answers(self.link.trip(&calls).await?.into_iter()));
         }
         self.open = true;
-        let mut all = vec![Call::new(&call::BEGIN)];
+        let mut all = vec![Call::new(&sql::BEGIN)];
         all.extend(calls);
         let mut answers = self.link.trip(&all).await?.into_iter();
         answers.next();

@@ -3,7 +3,7 @@
 //! A change holds the write lock, so all of access is locked against other changes. Secrets are stored only as hashes.
 
 use super::rows::{damaged, json, name, name_if, parsed};
-use super::{Write, audit, marks, now, statements as sql};
+use super::{Write, audit, marks, now, sql};
 use crate::clock::Clock;
 use crate::store::{AccessGroup, AccessRead, Outcomes, StoreError, TokenFound};
 use rusqlite::{Connection, Error, OptionalExtension, Params, Row, params};
@@ -17,15 +17,15 @@ pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Out
     let mut view = View { admins: admins(tx)?, ..View::default() };
     if let Some(user) = group.user() {
         view.person = person(tx, user)?;
-        view.tokens = count(tx, sql::TOKEN_COUNT, [user.as_str()])?;
-        let mut consoles = tx.prepare_cached(sql::TOKEN_CONSOLES)?;
+        view.tokens = count(tx, &sql::TOKEN_COUNT, [user.as_str()])?;
+        let mut consoles = tx.prepare_cached(&sql::TOKEN_CONSOLES)?;
         view.consoles = consoles.query_map([user.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
     }
     if let Some(hash) = group.link() {
         view.link = link(tx, hash)?;
     }
     if let Some(id) = group.token() {
-        view.token = tx.prepare_cached(sql::TOKEN_READ)?.query_row([id], token_row).optional()?;
+        view.token = tx.prepare_cached(&sql::TOKEN_READ)?.query_row([id], token_row).optional()?;
     }
     let (write, outcome) = group.decide(AccessRead { now, view, head: audit::head(tx)? });
     if let Some(write) = write {
@@ -37,7 +37,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Out
 
 fn save(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
     if let Some(person) = &changed.person {
-        tx.prepare_cached(sql::PERSON_SAVE)?.execute(params![
+        tx.prepare_cached(&sql::PERSON_SAVE)?.execute(params![
             person.id.as_str(),
             person.name,
             person.role.as_str(),
@@ -47,38 +47,38 @@ fn save(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
         ])?;
     }
     if let Some(user) = &changed.removed {
-        tx.prepare_cached(sql::PERSON_REMOVE)?.execute([user.as_str()])?;
-        tx.prepare_cached(sql::TOKEN_REMOVE_OF)?.execute([user.as_str()])?;
+        tx.prepare_cached(&sql::PERSON_REMOVE)?.execute([user.as_str()])?;
+        tx.prepare_cached(&sql::TOKEN_REMOVE_OF)?.execute([user.as_str()])?;
     }
     if let Some(token) = &changed.token {
         add_token(tx, token)?;
     }
     for id in &changed.revoked {
-        tx.prepare_cached(sql::TOKEN_REMOVE)?.execute([id])?;
+        tx.prepare_cached(&sql::TOKEN_REMOVE)?.execute([id])?;
     }
     save_links(tx, changed)?;
     if changed.raises_epoch {
-        tx.prepare_cached(sql::EPOCH_RAISE)?.execute([])?;
+        tx.prepare_cached(&sql::EPOCH_RAISE)?.execute([])?;
     }
     Ok(())
 }
 
 fn save_links(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
     if let Some(user) = &changed.unlinked {
-        tx.prepare_cached(sql::LINK_REMOVE_OF)?.execute([user.as_str()])?;
+        tx.prepare_cached(&sql::LINK_REMOVE_OF)?.execute([user.as_str()])?;
     }
     if let Some(Link { hash, to, expires_at, created_at }) = &changed.link {
         let values = params![hash.0, to.user().map(UserId::as_str), expires_at.0, created_at.0];
-        tx.prepare_cached(sql::LINK_ADD)?.execute(values)?;
+        tx.prepare_cached(&sql::LINK_ADD)?.execute(values)?;
     }
     if let Some(hash) = &changed.spent {
-        tx.prepare_cached(sql::LINK_SPEND)?.execute([hash.0])?;
+        tx.prepare_cached(&sql::LINK_SPEND)?.execute([hash.0])?;
     }
     Ok(())
 }
 
 fn add_token(tx: &Connection, token: &Token) -> Result<(), StoreError> {
-    tx.prepare_cached(sql::TOKEN_ADD)?.execute(params![
+    tx.prepare_cached(&sql::TOKEN_ADD)?.execute(params![
         token.id,
         token.hash.0,
         token.user.as_str(),
@@ -101,11 +101,11 @@ fn count(db: &Connection, text: &str, values: impl Params) -> Result<i64, StoreE
 }
 
 pub(super) fn admins(db: &Connection) -> Result<i64, StoreError> {
-    count(db, sql::PERSON_ADMINS, [])
+    count(db, &sql::PERSON_ADMINS, [])
 }
 
 pub(super) fn link(db: &Connection, hash: Hash) -> Result<Option<Link>, StoreError> {
-    let mut read = db.prepare_cached(sql::LINK_READ)?;
+    let mut read = db.prepare_cached(&sql::LINK_READ)?;
     let found = read.query_row([hash.0], |row| {
         let to = name_if(row, 1, UserId::new)?.map_or(LinkFor::Setup, LinkFor::SignIn);
         Ok(Link { hash: Hash(row.get(0)?), to, expires_at: Time(row.get(2)?), created_at: Time(row.get(3)?) })
@@ -117,7 +117,7 @@ pub(super) fn link(db: &Connection, hash: Hash) -> Result<Option<Link>, StoreErr
 pub(super) fn found(db: &mut Connection, clock: &Clock, hash: Hash) -> Result<TokenFound, StoreError> {
     let tx = db.transaction()?;
     let (_, epoch) = marks(&tx)?;
-    let token = tx.prepare_cached(sql::TOKEN_FIND)?.query_row([hash.0], token_row).optional()?;
+    let token = tx.prepare_cached(&sql::TOKEN_FIND)?.query_row([hash.0], token_row).optional()?;
     let token = match token {
         Some(token) => {
             let owner = person(&tx, &token.user)?;
@@ -130,14 +130,14 @@ pub(super) fn found(db: &mut Connection, clock: &Clock, hash: Hash) -> Result<To
 }
 
 pub(super) fn person(db: &Connection, id: &UserId) -> Result<Option<Person>, StoreError> {
-    let mut read = db.prepare_cached(sql::PERSON_READ)?;
+    let mut read = db.prepare_cached(&sql::PERSON_READ)?;
     Ok(read.query_row([id.as_str()], person_row).optional()?)
 }
 
 pub(super) fn people(db: &Connection, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
     // No id is empty, so all ids come behind the empty one.
     let after = after.map_or("", UserId::as_str);
-    let mut read = db.prepare_cached(sql::PERSON_LIST)?;
+    let mut read = db.prepare_cached(&sql::PERSON_LIST)?;
     Ok(read.query_map((after, limit), person_row)?.collect::<Result<_, _>>()?)
 }
 
@@ -150,11 +150,11 @@ pub(super) fn tokens(
     let after = after.unwrap_or_default();
     let found = match user {
         None => {
-            let mut read = db.prepare_cached(sql::TOKEN_LIST)?;
+            let mut read = db.prepare_cached(&sql::TOKEN_LIST)?;
             read.query_map((after, limit), token_row)?.collect::<Result<_, _>>()?
         }
         Some(user) => {
-            let mut read = db.prepare_cached(sql::TOKEN_LIST_OF)?;
+            let mut read = db.prepare_cached(&sql::TOKEN_LIST_OF)?;
             read.query_map((after, limit, user.as_str()), token_row)?.collect::<Result<_, _>>()?
         }
     };
@@ -162,7 +162,7 @@ pub(super) fn tokens(
 }
 
 pub(super) fn touch(write: Write<'_>, used: &[(String, Time)]) -> Result<(), StoreError> {
-    let mut touch = write.tx.prepare_cached(sql::TOKEN_TOUCH)?;
+    let mut touch = write.tx.prepare_cached(&sql::TOKEN_TOUCH)?;
     for (id, at) in used {
         touch.execute((id, at.0))?;
     }
@@ -171,7 +171,7 @@ pub(super) fn touch(write: Write<'_>, used: &[(String, Time)]) -> Result<(), Sto
 }
 
 pub(super) fn renew(write: Write<'_>, id: &str, until: Time) -> Result<bool, StoreError> {
-    let renewed = write.tx.prepare_cached(sql::TOKEN_RENEW)?.execute((id, until.0))?;
+    let renewed = write.tx.prepare_cached(&sql::TOKEN_RENEW)?.execute((id, until.0))?;
     write.commit()?;
     Ok(renewed > 0)
 }

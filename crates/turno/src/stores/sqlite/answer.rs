@@ -1,6 +1,6 @@
 //! Kept answers of calls with a once key.
 
-use super::{Write, statements as sql};
+use super::{Write, sql};
 use crate::store::{Answer, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use turno_core::audit::Hash;
@@ -8,7 +8,7 @@ use turno_core::id::Once;
 use turno_core::time::Time;
 
 pub(super) fn read(db: &Connection, once: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
-    let mut read = db.prepare_cached(sql::ANSWER_READ)?;
+    let mut read = db.prepare_cached(&sql::ANSWER_READ)?;
     let found = read.query_row((once.scope(), once.key()), |row| {
         let answer = Answer { fingerprint: Hash(row.get(0)?), status: row.get(1)?, body: row.get(2)? };
         Ok((answer, Time(row.get(3)?)))
@@ -26,7 +26,7 @@ pub(super) fn keep(
 ) -> Result<Answer, StoreError> {
     let Answer { fingerprint, status, body } = answer;
     let values = params![once.scope(), once.key(), fingerprint.0, status, body, at.0, lapsed.0];
-    write.tx.prepare_cached(sql::ANSWER_KEEP)?.execute(values)?;
+    write.tx.prepare_cached(&sql::ANSWER_KEEP)?.execute(values)?;
     let kept = read(&write.tx, once)?.map(|(kept, _)| kept);
     write.commit()?;
     kept.ok_or_else(|| StoreError::Rejected("an answer that was just kept is not there".into()))

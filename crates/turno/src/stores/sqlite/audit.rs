@@ -5,7 +5,7 @@
 //! change.
 
 use super::rows::{name, name_if};
-use super::{event, statements as sql};
+use super::{event, sql};
 use crate::store::{AuditQuery, StoreError};
 use rusqlite::{Connection, Error, Row, params};
 use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
@@ -14,7 +14,7 @@ use turno_core::time::Time;
 
 /// Returns the end of the chain.
 pub(super) fn head(db: &Connection) -> Result<Head, StoreError> {
-    let mut read = db.prepare_cached(sql::AUDIT_HEAD)?;
+    let mut read = db.prepare_cached(&sql::AUDIT_HEAD)?;
     Ok(read.query_row([], |row| Ok(Head { n: row.get(0)?, hash: Hash(row.get(1)?) }))?)
 }
 
@@ -23,13 +23,13 @@ pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError
     let Some(last) = entries.last() else {
         return Ok(());
     };
-    let mut add = tx.prepare_cached(sql::AUDIT_ADD)?;
+    let mut add = tx.prepare_cached(&sql::AUDIT_ADD)?;
     for entry in entries {
         let via = entry.actor.via.as_ref().map(UserId::as_str);
         let (user, hash) = (entry.actor.user.as_str(), entry.hash.0);
         add.execute(params![entry.n, entry.at.0, user, via, entry.action, entry.resource, entry.detail, hash])?;
     }
-    match tx.prepare_cached(sql::AUDIT_HEAD_SAVE)?.execute((last.n, last.hash.0))? {
+    match tx.prepare_cached(&sql::AUDIT_HEAD_SAVE)?.execute((last.n, last.hash.0))? {
         1 => {}
         _ => return Err(StoreError::Rejected("a bug: the audit would have gone back".into())),
     }
@@ -48,12 +48,12 @@ pub(super) fn list(db: &Connection, query: &AuditQuery) -> Result<Vec<Entry>, St
     let (action, actor) = (query.action.as_deref(), query.actor.as_ref().map(UserId::as_str));
     let found = match (&query.resource, query.after) {
         (None, after) => {
-            let text = if after.is_some() { sql::AUDIT_AFTER } else { sql::AUDIT_BEFORE };
+            let text = if after.is_some() { &sql::AUDIT_AFTER } else { &sql::AUDIT_BEFORE };
             let mut read = db.prepare_cached(text)?;
             read.query_map(params![from, action, actor, query.limit], entry)?.collect::<Result<_, _>>()?
         }
         (Some(resource), after) => {
-            let text = if after.is_some() { sql::AUDIT_OF_AFTER } else { sql::AUDIT_OF_BEFORE };
+            let text = if after.is_some() { &sql::AUDIT_OF_AFTER } else { &sql::AUDIT_OF_BEFORE };
             let mut read = db.prepare_cached(text)?;
             read.query_map(params![from, action, actor, query.limit, resource], entry)?.collect::<Result<_, _>>()?
         }

@@ -4,7 +4,7 @@
 //! two, is a bug, and the whole group is rolled back.
 
 use super::rows::{ended_number, last_number, size_number};
-use super::{audit, event, statements as sql};
+use super::{audit, event, sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
@@ -12,21 +12,21 @@ use turno_core::queue::{Changes, UncountedDelivery, WorkerName};
 
 /// Writes everything. Removes a row before the same row is inserted again.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
-    each(tx, sql::DONE_REMOVE, &changes.undone, |to, seq| to.execute([seq.0]))?;
+    each(tx, &sql::DONE_REMOVE, &changes.undone, |to, seq| to.execute([seq.0]))?;
     bodies(tx, changes)?;
     items(tx, changes)?;
     finished(tx, changes)?;
-    each(tx, sql::HOT_REQUEST, &changes.requests, |to, (seq, fence, request)| {
+    each(tx, &sql::HOT_REQUEST, &changes.requests, |to, (seq, fence, request)| {
         to.execute((seq.0, fence.0, &**request))
     })?;
-    each(tx, sql::TYPING_SAVE, &changes.typing, |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)))?;
-    each(tx, sql::TYPING_REMOVE, &changes.typed, |to, (queue, lane)| to.execute((queue.0, lane.0)))?;
+    each(tx, &sql::TYPING_SAVE, &changes.typing, |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)))?;
+    each(tx, &sql::TYPING_REMOVE, &changes.typed, |to, (queue, lane)| to.execute((queue.0, lane.0)))?;
     event::add(tx, &changes.events)?;
     audit::write(tx, &changes.audit)
 }
 
 fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
-    each(tx, sql::BODY_ADD, &changes.bodies, |to, body| {
+    each(tx, &sql::BODY_ADD, &changes.bodies, |to, body| {
         to.execute(params![
             body.seq.0,
             body.queue.0,
@@ -37,16 +37,16 @@ fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             body.enqueued_at.0,
         ])
     })?;
-    each(tx, sql::BODY_REPLACE, &changes.replaced, |to, body| {
+    each(tx, &sql::BODY_REPLACE, &changes.replaced, |to, body| {
         to.execute(params![body.seq.0, body.action, body.payload])
     })?;
-    each(tx, sql::ABSORBED_ADD, &changes.absorbed, |to, change| {
+    each(tx, &sql::ABSORBED_ADD, &changes.absorbed, |to, change| {
         to.execute(params![change.queue.0, change.id.as_str(), change.digest.0, change.at.0])
     })
 }
 
 fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
-    each(tx, sql::HOT_ADD, &changes.insert, |to, item| {
+    each(tx, &sql::HOT_ADD, &changes.insert, |to, item| {
         to.execute(params![
             item.seq.0,
             item.queue.0,
@@ -67,7 +67,7 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             size_number(item.size),
         ])
     })?;
-    each(tx, sql::HOT_SAVE, &changes.update, |to, item| {
+    each(tx, &sql::HOT_SAVE, &changes.update, |to, item| {
         to.execute(params![
             item.seq.0,
             item.enqueued_at.0,
@@ -86,11 +86,11 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             size_number(item.size),
         ])
     })?;
-    each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))
+    each(tx, &sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))
 }
 
 fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
-    each(tx, sql::DONE_ADD, &changes.done, |to, done| {
+    each(tx, &sql::DONE_ADD, &changes.done, |to, done| {
         to.execute(params![
             done.seq.0,
             done.queue.0,
@@ -103,7 +103,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             done.handed_at.map(|at| at.0),
         ])
     })?;
-    each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
+    each(tx, &sql::ERROR_ADD, &changes.errors, |to, error| {
         let retry_at = error.retry_at.map(|at| at.0);
         to.execute(params![
             error.seq.0,
@@ -117,7 +117,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             error.expired,
         ])
     })?;
-    each(tx, sql::CAME_BACK_ADD, &changes.came_back, |to, back| {
+    each(tx, &sql::CAME_BACK_ADD, &changes.came_back, |to, back| {
         to.execute(params![
             back.seq.0,
             back.fence.0,
@@ -129,7 +129,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
         ])
     })?;
     // Most items have nothing to trim, so the number of deleted rows does not indicate a bug.
-    each(tx, sql::CAME_BACK_TRIM, &changes.came_back, |to, back| {
+    each(tx, &sql::CAME_BACK_TRIM, &changes.came_back, |to, back| {
         to.execute(params![back.seq.0, UncountedDelivery::KEPT as i64]).map(|_| 1)
     })
 }

@@ -1,6 +1,6 @@
 //! The statement of each check.
 
-use super::statements as sql;
+use super::sql;
 use crate::store::{Check, Damaged, Finding, StoreError};
 use rusqlite::{Connection, Row};
 use turno_core::id::{Lane, QueueId, Seq};
@@ -22,23 +22,23 @@ fn damaged(row: &Row<'_>) -> Result<Damaged, rusqlite::Error> {
 
 fn text(check: Check) -> &'static str {
     match check {
-        Check::FenceReused => sql::CHECK_FENCE_REUSED,
-        Check::FenceAhead => sql::CHECK_FENCE_AHEAD,
-        Check::HistoryOverlap => sql::CHECK_HISTORY_OVERLAP,
-        Check::Heads => sql::CHECK_HEADS,
-        Check::Deliveries => sql::CHECK_DELIVERIES,
-        Check::Groups => sql::CHECK_GROUPS,
-        Check::FinishedTwice => sql::CHECK_FINISHED_TWICE,
-        Check::Lost => sql::CHECK_LOST,
-        Check::Conditions => sql::CHECK_CONDITIONS,
-        Check::ErrorsKept => sql::CHECK_ERRORS_KEPT,
-        Check::Stuck => sql::CHECK_STUCK,
-        Check::SyncDoubles => sql::CHECK_SYNC_DOUBLES,
-        Check::Revisions => sql::CHECK_REVISIONS,
-        Check::Moves => sql::CHECK_MOVES,
-        Check::FencesOfLines => sql::CHECK_FENCES_OF_LINES,
-        Check::Stock => sql::CHECK_STOCK,
-        Check::Positions => sql::CHECK_POSITIONS,
-        Check::Secrets => sql::CHECK_SECRETS,
+        Check::FenceReused => &sql::CHECK_FENCE_REUSED,
+        Check::FenceAhead => &sql::CHECK_FENCE_AHEAD,
+        Check::HistoryOverlap => &sql::CHECK_HISTORY_OVERLAP,
+        Check::Heads => &sql::CHECK_HEADS,
+        Check::Deliveries => &sql::CHECK_DELIVERIES,
+        Check::Groups => &sql::CHECK_GROUPS,
+        Check::FinishedTwice => &sql::CHECK_FINISHED_TWICE,
+        Check::Lost => &sql::CHECK_LOST,
+        Check::Conditions => &sql::CHECK_CONDITIONS,
+        Check::ErrorsKept => &sql::CHECK_ERRORS_KEPT,
+        Check::Stuck => &sql::CHECK_STUCK,
+        Check::SyncDoubles => &sql::CHECK_SYNC_DOUBLES,
+        Check::Revisions => &sql::CHECK_REVISIONS,
+        Check::Moves => &sql::CHECK_MOVES,
+        Check::FencesOfLines => &sql::CHECK_FENCES_OF_LINES,
+        Check::Stock => &sql::CHECK_STOCK,
+        Check::Positions => &sql::CHECK_POSITIONS,
+        Check::Secrets => &sql::CHECK_SECRETS,
     }
 }

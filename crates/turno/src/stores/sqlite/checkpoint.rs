@@ -4,7 +4,7 @@
 //! a separate thread does it. A passive checkpoint blocks no commit, but never completes under a continuous stream of
 //! them. So once the log is long, the remaining tail is moved under the write lock, and the log restarts.
 
-use super::statements as sql;
+use super::sql;
 use crate::store::StoreError;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -79,9 +79,9 @@ fn checkpoint(connection: &Connection) -> Result<i32, rusqlite::Error> {
     // The first column says whether a reader of an old snapshot was in the way. Until that reader is done the log
     // grows; then the next attempt succeeds.
     let run = |text| connection.query_row(text, [], |row| row.get(1));
-    let pages = run(sql::CHECKPOINT_PASSIVE)?;
+    let pages = run(&sql::CHECKPOINT_PASSIVE)?;
     if pages >= RESTART {
-        run(sql::CHECKPOINT_RESTART)?;
+        run(&sql::CHECKPOINT_RESTART)?;
     }
     Ok(pages)
 }

@@ -1,6 +1,6 @@
 //! The health of queues' push destinations.
 
-use super::{Write, event, statements as sql};
+use super::{Write, event, sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use turno_core::destination::Destination;
@@ -9,12 +9,12 @@ use turno_core::id::{Lane, QueueId};
 use turno_core::time::Time;
 
 pub(super) fn read(db: &Connection, queue: QueueId) -> Result<Option<Destination>, StoreError> {
-    let found = db.prepare_cached(sql::DESTINATION_READ)?.query_row([queue.0], destination).optional()?;
+    let found = db.prepare_cached(&sql::DESTINATION_READ)?.query_row([queue.0], destination).optional()?;
     Ok(found.map(|(_, destination)| destination))
 }
 
 pub(super) fn list(db: &Connection) -> Result<Vec<(QueueId, Destination)>, StoreError> {
-    let mut read = db.prepare_cached(sql::DESTINATION_LIST)?;
+    let mut read = db.prepare_cached(&sql::DESTINATION_LIST)?;
     let found = read.query_map([], destination)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
@@ -38,7 +38,7 @@ pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[E
         revive_until,
         stuck_at
     ];
-    let written = write.tx.prepare_cached(sql::DESTINATION_SAVE)?.execute(values)?;
+    let written = write.tx.prepare_cached(&sql::DESTINATION_SAVE)?.execute(values)?;
     if written > 0 {
         event::add(&write.tx, news)?;
     }

@@ -6,7 +6,7 @@
 //! engine instead of using its transaction waits for itself, until its time limit.
 
 use super::line::{self, Found};
-use super::{SqliteStore, begin, now, statements as sql};
+use super::{SqliteStore, begin, now, sql};
 use crate::clock::Clock;
 use crate::store::{Dialect, Effect, EffectError, LineStep, LineToApply, Pending, StoreError, Tx, Value};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -174,16 +174,16 @@ impl Served {
         };
         let Apply { task, fence, ref who, .. } = self.apply;
         let line = LineToApply { task, line: going.line.clone(), by: who.user.clone(), fence, now: write.now };
-        write.tx.prepare_cached(sql::EFFECT_BEGIN)?.execute([])?;
+        write.tx.prepare_cached(&sql::EFFECT_BEGIN)?.execute([])?;
         begun.send(line).map_err(|_| gone())?;
         let effect = match self.serve(&write.tx)? {
             Ok(()) => Ok(()),
             Err(message) => {
-                write.tx.prepare_cached(sql::EFFECT_UNDO)?.execute([])?;
+                write.tx.prepare_cached(&sql::EFFECT_UNDO)?.execute([])?;
                 Err(LineError::Refused { message: clip_text(&message) })
             }
         };
-        write.tx.prepare_cached(sql::EFFECT_END)?.execute([])?;
+        write.tx.prepare_cached(&sql::EFFECT_END)?.execute([])?;
         let worked_at = now(clock);
         line::settle(write, &self.apply, *going, effect, worked_at)
     }

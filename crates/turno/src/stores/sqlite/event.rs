@@ -2,7 +2,7 @@
 
 use super::error::at_commit;
 use super::rows::{damaged, name_if};
-use super::statements as sql;
+use super::sql;
 use crate::store::{EventSpan, StoreError};
 use rusqlite::{Connection, Error, Row, TransactionBehavior, params};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
     if events.is_empty() {
         return Ok(());
     }
-    let mut add = tx.prepare_cached(sql::EVENT_ADD)?;
+    let mut add = tx.prepare_cached(&sql::EVENT_ADD)?;
     for event in events {
         add.execute(params![
             event.topic.as_str(),
@@ -31,20 +31,20 @@ pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
 }
 
 pub(super) fn list(db: &Connection, after: Position, limit: u32) -> Result<Vec<(Position, Event)>, StoreError> {
-    let mut read = db.prepare_cached(sql::EVENT_LIST)?;
+    let mut read = db.prepare_cached(&sql::EVENT_LIST)?;
     let found = read.query_map((after.0, limit), event)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn span(db: &Connection) -> Result<EventSpan, StoreError> {
-    let mut read = db.prepare_cached(sql::EVENT_SPAN)?;
+    let mut read = db.prepare_cached(&sql::EVENT_SPAN)?;
     let span = |row: &Row<'_>| Ok(EventSpan { oldest: Position(row.get(0)?), newest: Position(row.get(1)?) });
     Ok(read.query_row([], span)?)
 }
 
 pub(super) fn purge(db: &mut Connection, before: Time, limit: u32) -> Result<u64, StoreError> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let count = tx.prepare_cached(sql::EVENT_PURGE)?.execute((before.0, limit))?;
+    let count = tx.prepare_cached(&sql::EVENT_PURGE)?.execute((before.0, limit))?;
     tx.commit().map_err(at_commit)?;
     Ok(count as u64)
 }

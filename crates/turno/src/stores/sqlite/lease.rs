@@ -1,7 +1,7 @@
 //! Leases: their rows, their history, and a group of lease commands.
 
 use super::rows::{damaged, json, name, name_if, word};
-use super::{audit, event, marks, now, numbers, statements as sql};
+use super::{audit, event, marks, now, numbers, sql};
 use crate::clock::Clock;
 use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, Peeked, StoreError};
 use rusqlite::{Connection, Error, OptionalExtension, Row, Statement};
@@ -49,15 +49,15 @@ pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outc
 /// Writes the decisions about leases.
 pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreError> {
     if !write.states.is_empty() {
-        let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
-        let mut look = tx.prepare_cached(sql::LEASE_LOOK)?;
+        let mut save = tx.prepare_cached(&sql::LEASE_SAVE)?;
+        let mut look = tx.prepare_cached(&sql::LEASE_LOOK)?;
         for state in &write.states {
             save_state(&mut save, state)?;
             look.execute((state.look_at.map(|Time(at)| at), state.resource.as_str()))?;
         }
     }
     if !write.ended.is_empty() {
-        let mut add = tx.prepare_cached(sql::HISTORY_ADD)?;
+        let mut add = tx.prepare_cached(&sql::HISTORY_ADD)?;
         for (ending, resource) in write.ended.iter().zip(&write.ended_of) {
             bind_ending(&mut add, 1, Some(ending))?;
             add.raw_bind_parameter(ENDING + 1, resource.as_str())?;
@@ -83,7 +83,7 @@ pub(super) fn peek(
 
 /// Returns the states of resources, in their order; a resource never seen is free.
 pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<State>, StoreError> {
-    let mut read = db.prepare_cached(sql::LEASE_READ)?;
+    let mut read = db.prepare_cached(&sql::LEASE_READ)?;
     let mut states = Vec::with_capacity(resources.len());
     for resource in resources {
         let mut rows = read.query([resource.as_str()])?;
@@ -102,7 +102,7 @@ pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, St
     let behind = query.after.as_ref().map(|after| format!("{after}\0"));
     let from = behind.as_deref().map_or(prefix, |behind| behind.max(prefix));
     let holder = query.holder.as_ref().map(UserId::as_str);
-    let mut read = db.prepare_cached(sql::LEASE_LIST)?;
+    let mut read = db.prepare_cached(&sql::LEASE_LIST)?;
     let found = read.query_map((from, prefix_end(prefix), holder, query.limit), |row| {
         let resource = name(row, LOOK + 1, Resource::new)?;
         state(row, resource)
@@ -112,16 +112,16 @@ pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, St
 
 /// Returns leases whose look is due, earliest first, and when the next one is.
 pub(super) fn due(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
-    let mut read = db.prepare_cached(sql::LEASE_DUE)?;
+    let mut read = db.prepare_cached(&sql::LEASE_DUE)?;
     let due = read.query_map((now.0, limit), |row| name(row, 0, Resource::new))?.collect::<Result<_, _>>()?;
-    let mut read = db.prepare_cached(sql::LEASE_DUE_NEXT)?;
+    let mut read = db.prepare_cached(&sql::LEASE_DUE_NEXT)?;
     let next: Option<i64> = read.query_row([now.0], |row| row.get(0))?;
     Ok((due, next.map(Time)))
 }
 
 /// Returns leases that have a waiting line or requests.
 pub(super) fn lines(db: &Connection, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
-    let mut read = db.prepare_cached(sql::LEASE_LINES)?;
+    let mut read = db.prepare_cached(&sql::LEASE_LINES)?;
     // No name is empty, so all names come behind the empty one.
     let found = read.query_map((after.map_or("", Resource::as_str), limit), |row| {
         let resource = name(row, LOOK + 1, Resource::new)?;
@@ -146,15 +146,15 @@ fn prefix_end(prefix: &str) -> Option<String> {
 }
 
 pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Result<Option<Ending>, StoreError> {
-    let mut read = db.prepare_cached(sql::HISTORY_READ)?;
+    let mut read = db.prepare_cached(&sql::HISTORY_READ)?;
     let found = read.query_row((resource.as_str(), fence.0), |row| ending_at(row, 0)).optional()?;
     Ok(found.flatten())
 }
 
 pub(super) fn history(db: &Connection, resource: &Resource, from: Past, limit: u32) -> Result<Vec<Ending>, StoreError> {
     let (text, cursor) = match from {
-        Past::Newest { before } => (sql::HISTORY_LIST, before.map_or(i64::MAX, |fence| fence.0)),
-        Past::Oldest { after } => (sql::HISTORY_AFTER, after.0),
+        Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |fence| fence.0)),
+        Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
     };
     let mut read = db.prepare_cached(text)?;
     let found = read.query_map((resource.as_str(), limit, cursor), |row| ending_at(row, 0))?;

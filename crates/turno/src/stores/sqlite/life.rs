@@ -4,7 +4,7 @@
 //! modification long after the last time that the database recorded. A process caches nothing that could be wrong in
 //! another life, because a file is only exchanged while it is closed.
 
-use super::statements as sql;
+use super::sql;
 use super::{SqliteStore, Write, audit, begin};
 use crate::clock::Clock;
 use crate::store::StoreError;
@@ -83,7 +83,7 @@ pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &Fil
 }
 
 fn read(tx: &Connection, recorded: Time) -> Result<(Option<Origin>, Counters), StoreError> {
-    Ok(tx.query_row(sql::LIFE_READ, [], |row| {
+    Ok(tx.query_row(&sql::LIFE_READ, [], |row| {
         let part = |column| row.get::<_, Option<String>>(column);
         let (timeline, started) = (part(1)?.unwrap_or_default(), part(2)?.unwrap_or_default());
         let stored = part(0)?.map(|identifier| Origin { identifier, timeline, started });
@@ -93,13 +93,13 @@ fn read(tx: &Connection, recorded: Time) -> Result<(Option<Origin>, Counters), S
 
 fn save(write: &Write<'_>, found: &Origin, begun: &Beginning) -> Result<(), StoreError> {
     let (tx, counters) = (&write.tx, begun.counters);
-    tx.execute(sql::LIFE_SAVE, params![found.identifier, found.timeline, found.started])?;
-    tx.execute(sql::LIFE_MOVE, [counters.number])?;
+    tx.execute(&sql::LIFE_SAVE, params![found.identifier, found.timeline, found.started])?;
+    tx.execute(&sql::LIFE_MOVE, [counters.number])?;
     if begun.went_back {
-        tx.execute(sql::LIFE_EVENTS, [])?;
+        tx.execute(&sql::LIFE_EVENTS, [])?;
         for (table, last) in [("task", counters.task), ("event_in", counters.position)] {
-            tx.execute(sql::LIFE_FIRST, [table])?;
-            tx.execute(sql::LIFE_JUMP, params![table, last])?;
+            tx.execute(&sql::LIFE_FIRST, [table])?;
+            tx.execute(&sql::LIFE_JUMP, params![table, last])?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::queue::manage;
 use super::rows::{self, done, json, last, queue};
-use super::{Write, audit, statements as sql};
+use super::{Write, audit, sql};
 use crate::store::{ManageGroup, PauseQueue, PutDecision, PutQueue, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Del
     let mut found: Vec<DeliveryRef> = Vec::new();
     let mut indexes: HashMap<Fence, usize> = HashMap::new();
     let mut latest = None;
-    let mut read = db.prepare_cached(sql::HOT_EXPIRED)?;
+    let mut read = db.prepare_cached(&sql::HOT_EXPIRED)?;
     let mut rows = read.query([now.0])?;
     while let Some(row) = rows.next()? {
         let full = found.len() >= limit as usize;
@@ -36,13 +36,13 @@ pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Del
             found.push(DeliveryRef { queue, seq, lane, size: 1, fence });
         }
     }
-    let mut read = db.prepare_cached(sql::HOT_NEXT_EXPIRY)?;
+    let mut read = db.prepare_cached(&sql::HOT_NEXT_EXPIRY)?;
     let next: Option<i64> = read.query_row([now.0], |row| row.get(0))?;
     Ok((found, next.map(Time)))
 }
 
 pub(super) fn next_look(db: &Connection, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
-    let mut read = db.prepare_cached(sql::HOT_NEXT_LOOK)?;
+    let mut read = db.prepare_cached(&sql::HOT_NEXT_LOOK)?;
     let next: Option<i64> = read.query_row((queue.0, after.0), |row| row.get(0))?;
     Ok(next.map(Time))
 }
@@ -61,16 +61,16 @@ pub(super) fn settled(
 /// Reads the outcome from the delivery's first item.
 fn settled_one(db: &Connection, reference: &DeliveryRef) -> Result<Option<SettleOutcome>, StoreError> {
     let (seq, fence) = (reference.seq.0, reference.fence.0);
-    let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
+    let mut read = db.prepare_cached(&sql::ERROR_OF_FENCE)?;
     let failed = read.query_row((seq, fence), |row| {
         let (error, retry_at) = (row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?.map(Time));
         Ok(FailedAttempt { expired: AttemptError::expired_from(row.get(2)?, &error), retry_at })
     });
     let failed = failed.optional()?;
-    let mut read = db.prepare_cached(sql::DONE_READ)?;
+    let mut read = db.prepare_cached(&sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
     let done = done.filter(|done| done.queue == reference.queue);
-    let mut read = db.prepare_cached(sql::CAME_BACK_OF_FENCE)?;
+    let mut read = db.prepare_cached(&sql::CAME_BACK_OF_FENCE)?;
     let back = read.query_row((seq, fence), |row| last(row, 0)).optional()?;
     Ok(Trace { failed, back, ..Trace::find(reference.fence, done.as_ref(), &[], &[]) }.settled())
 }
@@ -80,7 +80,7 @@ pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<O
     let (tx, policy) = (&write.tx, &put.policy);
     let before = queue_named(tx, &put.name)?;
     let busy = match &before {
-        Some(row) if put.changes_kind(Some(row)) => tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0))?,
+        Some(row) if put.changes_kind(Some(row)) => tx.query_row(&sql::QUEUE_BUSY, [row.id.0], |row| row.get(0))?,
         _ => false,
     };
     let change = match put.decide(before.as_ref(), busy, by.clone())? {
@@ -95,11 +95,11 @@ pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<O
                 release(&write, row.id, &put.name, policy, &by)?;
             }
             if change.looks_again {
-                tx.execute(sql::QUEUE_LOOK_AGAIN, [row.id.0])?;
+                tx.execute(&sql::QUEUE_LOOK_AGAIN, [row.id.0])?;
             }
-            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind, change.push), queue)?
+            tx.query_row(&sql::QUEUE_SAVE, (row.id.0, text, kind, change.push), queue)?
         }
-        None => tx.query_row(sql::QUEUE_ADD, (put.name.as_str(), text, kind, change.push), queue)?,
+        None => tx.query_row(&sql::QUEUE_ADD, (put.name.as_str(), text, kind, change.push), queue)?,
     };
     audit::note(tx, write.now, change.audit)?;
     write.commit()?;
@@ -109,7 +109,7 @@ pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<O
 /// Releases lanes that exhausted items hold.
 fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
     let parked: Vec<ItemId> = {
-        let mut read = write.tx.prepare_cached(sql::QUEUE_PARKED)?;
+        let mut read = write.tx.prepare_cached(&sql::QUEUE_PARKED)?;
         let found = read.query_map([queue.0], |row| rows::name(row, 0, ItemId::new))?;
         found.collect::<Result<_, _>>()?
     };
@@ -122,18 +122,18 @@ fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy,
 
 pub(super) fn pause_queue(write: Write<'_>, pause: &PauseQueue) -> Result<(), StoreError> {
     let values = (pause.queue.0, pause.paused);
-    let name: Option<String> = write.tx.query_row(sql::QUEUE_PAUSE, values, |row| row.get(0)).optional()?;
+    let name: Option<String> = write.tx.query_row(&sql::QUEUE_PAUSE, values, |row| row.get(0)).optional()?;
     audit::note(&write.tx, write.now, pause.decide(name.as_deref())?)?;
     write.commit()
 }
 
 pub(super) fn queue_named(db: &Connection, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
-    let mut read = db.prepare_cached(sql::QUEUE_FIND)?;
+    let mut read = db.prepare_cached(&sql::QUEUE_FIND)?;
     Ok(read.query_row([name.as_str()], queue).optional()?)
 }
 
 pub(super) fn queues(db: &Connection) -> Result<Vec<QueueRow>, StoreError> {
-    let mut read = db.prepare_cached(sql::QUEUE_LIST)?;
+    let mut read = db.prepare_cached(&sql::QUEUE_LIST)?;
     let found = read.query_map([], queue)?;
     Ok(found.collect::<Result<_, _>>()?)
 }

@@ -1,6 +1,6 @@
 //! Purges of old rows, in bounded steps, so that other writers do not wait long for the write lock.
 
-use super::{Write, audit, statements as sql};
+use super::{Write, audit, sql};
 use crate::store::{Outlived, Purge, StoreError, purge_entry};
 use rusqlite::{Connection, OptionalExtension};
 use turno_core::audit::Actor;
@@ -11,15 +11,15 @@ use turno_core::time::Time;
 pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, StoreError> {
     let gone = match what {
         Purge::Items { queue, before, by } => items(&write, *queue, *before, by, limit)?,
-        Purge::LeaseHistory { before } => delete_before(&write, sql::HISTORY_PURGE, *before, limit)?,
-        Purge::Tokens { before } => delete_before(&write, sql::TOKEN_PURGE, *before, limit)?,
-        Purge::Links { before } => delete_before(&write, sql::LINK_PURGE, *before, limit)?,
-        Purge::Answers { before } => delete_before(&write, sql::ANSWER_PURGE, *before, limit)?,
+        Purge::LeaseHistory { before } => delete_before(&write, &sql::HISTORY_PURGE, *before, limit)?,
+        Purge::Tokens { before } => delete_before(&write, &sql::TOKEN_PURGE, *before, limit)?,
+        Purge::Links { before } => delete_before(&write, &sql::LINK_PURGE, *before, limit)?,
+        Purge::Answers { before } => delete_before(&write, &sql::ANSWER_PURGE, *before, limit)?,
         Purge::Absorbed { queue, before } => {
-            write.tx.prepare_cached(sql::ABSORBED_PURGE)?.execute((queue.0, before.0, limit))? as u64
+            write.tx.prepare_cached(&sql::ABSORBED_PURGE)?.execute((queue.0, before.0, limit))? as u64
         }
         Purge::Delivered { queue, before } => {
-            write.tx.prepare_cached(sql::DELIVERED_PURGE)?.execute((queue.0, before.0, limit))? as u64
+            write.tx.prepare_cached(&sql::DELIVERED_PURGE)?.execute((queue.0, before.0, limit))? as u64
         }
     };
     if gone > 0 {
@@ -30,7 +30,7 @@ pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, Sto
 
 /// Returns how many items a purge would delete.
 pub(super) fn count(db: &Connection, queue: QueueId, before: Time) -> Result<u64, StoreError> {
-    let mut read = db.prepare_cached(sql::ITEM_PURGE_COUNT)?;
+    let mut read = db.prepare_cached(&sql::ITEM_PURGE_COUNT)?;
     let count: i64 = read.query_row((queue.0, before.0), |row| row.get(0))?;
     Ok(count.unsigned_abs())
 }
@@ -44,7 +44,7 @@ fn delete_before(write: &Write<'_>, text: &str, before: Time, limit: u32) -> Res
 fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<u64, StoreError> {
     let tx = &write.tx;
     let name = queue_name(tx, queue)?;
-    let mut find = tx.prepare_cached(sql::ITEM_PURGE)?;
+    let mut find = tx.prepare_cached(&sql::ITEM_PURGE)?;
     let seqs: Vec<i64> = find.query_map((queue.0, before.0, limit), |row| row.get(0))?.collect::<Result<_, _>>()?;
     if let Some(entry) = purge_entry(by.clone(), name.as_deref(), seqs.len() as i64, before)? {
         remove(tx, queue, &seqs)?;
@@ -63,7 +63,7 @@ pub(super) fn outlived(tx: &Connection, now: Time, outlived: &Outlived) -> Resul
             audit::note(tx, now, entry)?;
         }
     }
-    let mut remove = tx.prepare_cached(sql::ABSORBED_REMOVE)?;
+    let mut remove = tx.prepare_cached(&sql::ABSORBED_REMOVE)?;
     for (queue, id) in &outlived.absorbed {
         remove.execute((queue.0, id.as_str()))?;
     }
@@ -71,19 +71,19 @@ pub(super) fn outlived(tx: &Connection, now: Time, outlived: &Outlived) -> Resul
 }
 
 fn queue_name(tx: &Connection, queue: QueueId) -> Result<Option<String>, StoreError> {
-    Ok(tx.prepare_cached(sql::QUEUE_NAME)?.query_row([queue.0], |row| row.get(0)).optional()?)
+    Ok(tx.prepare_cached(&sql::QUEUE_NAME)?.query_row([queue.0], |row| row.get(0)).optional()?)
 }
 
 /// Deletes finished items with all their rows, and counts them in the queue's row.
 fn remove(tx: &Connection, queue: QueueId, seqs: &[i64]) -> Result<(), StoreError> {
-    for text in [sql::ERROR_REMOVE, sql::CAME_BACK_REMOVE, sql::BODY_REMOVE, sql::DONE_REMOVE] {
+    for text in [&sql::ERROR_REMOVE, &sql::CAME_BACK_REMOVE, &sql::BODY_REMOVE, &sql::DONE_REMOVE] {
         let mut remove = tx.prepare_cached(text)?;
         for seq in seqs {
             remove.execute([seq])?;
         }
     }
     let count = seqs.len() as i64;
-    tx.prepare_cached(sql::QUEUE_PURGED)?.execute((queue.0, count))?;
+    tx.prepare_cached(&sql::QUEUE_PURGED)?.execute((queue.0, count))?;
     Ok(())
 }
 
@@ -96,11 +96,11 @@ pub(super) fn leases(
 ) -> Result<(u64, Option<Resource>), StoreError> {
     let tx = &write.tx;
     let after = after.map_or("", Resource::as_str);
-    let last: Option<String> = tx.prepare_cached(sql::LEASE_WALK)?.query_row((after, limit), |row| row.get(0))?;
+    let last: Option<String> = tx.prepare_cached(&sql::LEASE_WALK)?.query_row((after, limit), |row| row.get(0))?;
     let Some(last) = last else {
         return Ok((0, None));
     };
-    let gone = tx.prepare_cached(sql::LEASE_PURGE)?.execute((after, &last, before.0))? as u64;
+    let gone = tx.prepare_cached(&sql::LEASE_PURGE)?.execute((after, &last, before.0))? as u64;
     if gone > 0 {
         write.commit()?;
     }

@@ -2,7 +2,7 @@
 
 use super::queue::{find, items, items_with_names};
 use super::rows::{attempt_error, body, came_back, done, name};
-use super::statements as sql;
+use super::sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params};
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
@@ -19,12 +19,12 @@ pub(super) fn find_item(
     let Some(home) = find(&tx, queue, id)? else {
         return Ok(None);
     };
-    let body = tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?;
+    let body = tx.prepare_cached(&sql::BODY_READ)?.query_row([home.seq.0], body)?;
     Ok(Some(record(&tx, now, body)?))
 }
 
 pub(super) fn absorber(db: &Connection, queue: QueueId, id: &ItemId, key: &Key) -> Result<Option<ItemId>, StoreError> {
-    let mut read = db.prepare_cached(sql::ABSORBER)?;
+    let mut read = db.prepare_cached(&sql::ABSORBER)?;
     let found = read.query_row((queue.0, id.as_str(), key.as_str()), |row| name(row, 0, ItemId::new));
     Ok(found.optional()?)
 }
@@ -39,15 +39,15 @@ pub(super) fn list(
     let (queue, after, limit) = (queue.0, query.after.map_or(i64::MIN, |Seq(seq)| seq), query.limit);
     let state = query.state.map(ItemState::as_str);
     let bodies = match (&query.key, query.state) {
-        (Some(key), _) => bodies(&tx, sql::ITEM_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit)),
-        (None, None) => bodies(&tx, sql::ITEM_LIST, (queue, after, limit)),
+        (Some(key), _) => bodies(&tx, &sql::ITEM_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit)),
+        (None, None) => bodies(&tx, &sql::ITEM_LIST, (queue, after, limit)),
         (None, Some(ItemState::Pending | ItemState::Error)) => {
-            bodies(&tx, sql::ITEM_WAITING, (queue, after, state, now.0, limit))
+            bodies(&tx, &sql::ITEM_WAITING, (queue, after, state, now.0, limit))
         }
-        (None, Some(ItemState::InProcess)) => bodies(&tx, sql::ITEM_IN_PROCESS, (queue, after, now.0, limit)),
-        (None, Some(ItemState::Processed)) => bodies(&tx, sql::ITEM_PROCESSED, (queue, after, limit)),
-        (None, Some(ItemState::Exhausted)) => bodies(&tx, sql::ITEM_EXHAUSTED, (queue, after, limit, now.0)),
-        (None, Some(ItemState::Cancelled)) => bodies(&tx, sql::ITEM_CANCELLED, (queue, after, limit)),
+        (None, Some(ItemState::InProcess)) => bodies(&tx, &sql::ITEM_IN_PROCESS, (queue, after, now.0, limit)),
+        (None, Some(ItemState::Processed)) => bodies(&tx, &sql::ITEM_PROCESSED, (queue, after, limit)),
+        (None, Some(ItemState::Exhausted)) => bodies(&tx, &sql::ITEM_EXHAUSTED, (queue, after, limit, now.0)),
+        (None, Some(ItemState::Cancelled)) => bodies(&tx, &sql::ITEM_CANCELLED, (queue, after, limit)),
     };
     bodies?.into_iter().map(|body| record(&tx, now, body)).collect()
 }
@@ -61,11 +61,11 @@ fn bodies(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Body>,
 /// Reads the other rows of an item, given its body.
 fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreError> {
     let seq = body.seq.0;
-    let item = items(db, sql::HOT_READ, [seq])?.pop();
-    let done = db.prepare_cached(sql::DONE_READ)?.query_row([seq], done).optional()?;
-    let mut read = db.prepare_cached(sql::ERROR_LIST)?;
+    let item = items(db, &sql::HOT_READ, [seq])?.pop();
+    let done = db.prepare_cached(&sql::DONE_READ)?.query_row([seq], done).optional()?;
+    let mut read = db.prepare_cached(&sql::ERROR_LIST)?;
     let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
-    let mut read = db.prepare_cached(sql::CAME_BACK_LIST)?;
+    let mut read = db.prepare_cached(&sql::CAME_BACK_LIST)?;
     let came_back = read.query_map([seq], came_back)?.collect::<Result<_, _>>()?;
     Ok(ItemRecord { now, body, item, done, errors, came_back })
 }
@@ -77,12 +77,12 @@ pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<C
 
 /// Returns the counts, and since when the oldest item waits.
 fn counts_and_oldest(tx: &Connection, now: Time, queue: QueueId) -> Result<(Counts, Option<Time>), StoreError> {
-    let (mut counts, oldest) = tx.query_row(sql::HOT_COUNT, (queue.0, now.0), |row| {
+    let (mut counts, oldest) = tx.query_row(&sql::HOT_COUNT, (queue.0, now.0), |row| {
         let (pending, in_process) = (row.get(0)?, row.get(1)?);
         let counts = Counts { pending, in_process, error: row.get(2)?, exhausted: row.get(3)?, ..Counts::default() };
         Ok((counts, row.get::<_, Option<i64>>(4)?.map(Time)))
     })?;
-    tx.query_row(sql::DONE_COUNT, [queue.0], |row| {
+    tx.query_row(&sql::DONE_COUNT, [queue.0], |row| {
         counts.processed = row.get(0)?;
         counts.exhausted += row.get::<_, i64>(1)?;
         counts.cancelled = row.get(2)?;
@@ -94,13 +94,13 @@ fn counts_and_oldest(tx: &Connection, now: Time, queue: QueueId) -> Result<(Coun
 pub(super) fn pulse(db: &mut Connection, now: Time, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
     let tx = db.transaction()?;
     let (counts, oldest) = counts_and_oldest(&tx, now, queue)?;
-    let mut read = tx.prepare_cached(sql::QUEUE_RATES)?;
+    let mut read = tx.prepare_cached(&sql::QUEUE_RATES)?;
     let (processed, failed) = read.query_row((queue.0, since.0, Pulse::MOST), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(Pulse { now, counts, oldest, processed, failed })
 }
 
 pub(super) fn waits(db: &Connection, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
-    let mut read = db.prepare_cached(sql::QUEUE_WAITS)?;
+    let mut read = db.prepare_cached(&sql::QUEUE_WAITS)?;
     let waited = |row: &rusqlite::Row<'_>| Ok(Waited { waited: Span(row.get(0)?), took: Span(row.get(1)?) });
     Ok(read.query_map((queue.0, since.0, limit), waited)?.collect::<Result<_, _>>()?)
 }
@@ -113,8 +113,8 @@ pub(super) fn lane_front(
     size: u32,
 ) -> Result<LaneFront, StoreError> {
     let tx = db.transaction()?;
-    let items = items_with_names(&tx, sql::LANE_LOOK, (queue.0, lane.0, size, LaneFront::LOOKED_AT))?;
-    let mut read = tx.prepare_cached(sql::TYPING_READ)?;
+    let items = items_with_names(&tx, &sql::LANE_LOOK, (queue.0, lane.0, size, LaneFront::LOOKED_AT))?;
+    let mut read = tx.prepare_cached(&sql::TYPING_READ)?;
     let typed_at = read.query_row((queue.0, lane.0), |row| row.get(0)).optional()?.map(Time);
     Ok(LaneFront { now, items, typed_at })
 }
@@ -123,13 +123,13 @@ pub(super) fn lanes(db: &Connection, queue: QueueId, after: Option<Lane>, limit:
     let Some(from) = after.map_or(Some(i64::MIN), |Lane(lane)| lane.checked_add(1)) else {
         return Ok(Vec::new());
     };
-    let mut read = db.prepare_cached(sql::LANE_NAMES)?;
+    let mut read = db.prepare_cached(&sql::LANE_NAMES)?;
     let found = read.query_map((queue.0, from, limit), |row| row.get(0).map(Lane))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn lane_locks(db: &Connection, now: Time) -> Result<LaneLocks, StoreError> {
-    let mut read = db.prepare_cached(sql::LANE_LOCKS)?;
+    let mut read = db.prepare_cached(&sql::LANE_LOCKS)?;
     Ok(read.query_row([now.0], |row| {
         Ok(LaneLocks { active_locks: row.get(0)?, active_queues: row.get(1)?, total_users: row.get(2)? })
     })?)

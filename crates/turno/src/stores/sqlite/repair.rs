@@ -1,7 +1,7 @@
 //! Repair of a damaged lane: reads, inside the write transaction, before the decision.
 
 use super::rows::{ITEM_COLUMNS, body, item, name_if};
-use super::{Write, audit, changes, statements as sql};
+use super::{Write, audit, changes, sql};
 use crate::store::{Damaged, Found, RepairGroup, RepairOutcome, StoreError};
 use rusqlite::Connection;
 use turno_core::id::{ItemId, Key, Lane, Seq};
@@ -29,7 +29,7 @@ pub(super) fn lane(write: Write<'_>, group: &RepairGroup) -> Result<RepairOutcom
 }
 
 fn find(tx: &Connection, seq: Seq) -> Result<Found, StoreError> {
-    let mut read = tx.prepare_cached(sql::REPAIR_FIND)?;
+    let mut read = tx.prepare_cached(&sql::REPAIR_FIND)?;
     Ok(read.query_row([seq.0], |row| {
         Ok(Found {
             id: name_if(row, 0, ItemId::new)?,
@@ -44,7 +44,7 @@ fn find(tx: &Connection, seq: Seq) -> Result<Found, StoreError> {
 /// Returns the rows, and the lane's key.
 fn rows(tx: &Connection, group: &RepairGroup, lane: Option<Lane>) -> Result<(Vec<RepairRow>, Option<Key>), StoreError> {
     let Damaged { queue, seq, .. } = group.damaged;
-    let mut read = tx.prepare_cached(sql::REPAIR_ROWS)?;
+    let mut read = tx.prepare_cached(&sql::REPAIR_ROWS)?;
     let values = (queue.0, lane.map(|lane| lane.0), seq.map(|seq| seq.0), RepairRead::FIRST, RepairRead::ROWS);
     let found = read.query_map(values, |row| {
         let id = name_if(row, ITEM_COLUMNS, ItemId::new)?;
@@ -56,7 +56,7 @@ fn rows(tx: &Connection, group: &RepairGroup, lane: Option<Lane>) -> Result<(Vec
 }
 
 fn bodies(tx: &Connection, rows: &[RepairRow]) -> Result<Vec<Body>, StoreError> {
-    let mut read = tx.prepare_cached(sql::BODY_READ)?;
+    let mut read = tx.prepare_cached(&sql::BODY_READ)?;
     let with_body = rows.iter().filter(|row| row.id.is_some());
     with_body.map(|row| Ok(read.query_row([row.item.seq.0], body)?)).collect()
 }

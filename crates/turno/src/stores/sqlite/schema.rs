@@ -1,6 +1,6 @@
 //! Migrations: the files in order, each once, also if several processes start at the same time.
 
-use super::statements as sql;
+use super::sql;
 use crate::store::{SchemaState, StoreError};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
@@ -42,11 +42,11 @@ fn known() -> i64 {
 
 /// Returns the schema's version, and the oldest one whose programs can use it; zeros if there is no schema.
 fn stored(connection: &Connection) -> Result<(i64, i64), StoreError> {
-    let exists: bool = connection.query_row(sql::SCHEMA_EXISTS, [], |row| row.get(0))?;
+    let exists: bool = connection.query_row(&sql::SCHEMA_EXISTS, [], |row| row.get(0))?;
     if !exists {
         return Ok((0, 0));
     }
-    let stored = connection.query_row(sql::SCHEMA_READ, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let stored = connection.query_row(&sql::SCHEMA_READ, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     Ok(stored.unwrap_or((0, 0)))
 }
 
@@ -76,8 +76,8 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     }
     for migration in MIGRATIONS.iter().filter(|migration| migration.version > version) {
         tx.execute_batch(migration.text)?;
-        tx.execute(sql::SCHEMA_CLEAR, [])?;
-        tx.execute(sql::SCHEMA_SAVE, [migration.version, migration.min_compatible])?;
+        tx.execute(&sql::SCHEMA_CLEAR, [])?;
+        tx.execute(&sql::SCHEMA_SAVE, [migration.version, migration.min_compatible])?;
     }
     tx.commit()?;
     Ok(())

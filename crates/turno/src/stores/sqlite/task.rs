@@ -1,7 +1,7 @@
 //! Tasks: their rows, their history, and a task command.
 
 use super::rows::{damaged, json, name, name_if, parsed, to_word, word};
-use super::{audit, lease, now, numbers, statements as sql, stock};
+use super::{audit, lease, now, numbers, sql, stock};
 use crate::clock::Clock;
 use crate::store::{Outcomes, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskWrite};
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
@@ -29,7 +29,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outco
                 (Some(task), None, lease)
             }
             None => {
-                let fresh = tx.prepare_cached(sql::TASK_NUMBER)?.query_row([], |row| row.get(0)).map(TaskId)?;
+                let fresh = tx.prepare_cached(&sql::TASK_NUMBER)?.query_row([], |row| row.get(0)).map(TaskId)?;
                 (None, Some(fresh), State::unseen(fresh.resource()))
             }
         },
@@ -50,7 +50,7 @@ fn find_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreEr
     let Some(once) = group.once() else {
         return Ok(None);
     };
-    let mut find = tx.prepare_cached(sql::TASK_ONCE)?;
+    let mut find = tx.prepare_cached(&sql::TASK_ONCE)?;
     let found = find.query_row((once.scope(), once.key()), task_row).optional()?;
     found.map(|task| with_lines(tx, task)).transpose()
 }
@@ -68,7 +68,7 @@ fn stock_of_line(tx: &Connection, task: Option<&Task>, number: u32) -> Result<Op
 
 fn save(tx: &Connection, id: Option<TaskId>, write: &TaskWrite) -> Result<(), StoreError> {
     if let Some(task) = &write.task {
-        tx.prepare_cached(sql::TASK_SAVE)?.execute(params![
+        tx.prepare_cached(&sql::TASK_SAVE)?.execute(params![
             task.id.0,
             task.title,
             task.status.as_str(),
@@ -80,7 +80,7 @@ fn save(tx: &Connection, id: Option<TaskId>, write: &TaskWrite) -> Result<(), St
             write.once.as_ref().map(Once::key),
         ])?;
         if write.lines == Lines::All {
-            tx.prepare_cached(sql::LINE_REMOVE)?.execute([task.id.0])?;
+            tx.prepare_cached(&sql::LINE_REMOVE)?.execute([task.id.0])?;
         }
         let written = |line: &&Line| match write.lines {
             Lines::Kept => false,
@@ -102,7 +102,7 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
         Goods::Quantity(quantity) => (Some(*quantity), None),
         Goods::Serialized(serials) => (None, Some(json(serials))),
     };
-    tx.prepare_cached(sql::LINE_SAVE)?.execute(params![
+    tx.prepare_cached(&sql::LINE_SAVE)?.execute(params![
         line.number,
         to_word(line.movement, &MOVEMENTS),
         line.sku.as_str(),
@@ -120,12 +120,12 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
 
 /// Writes a new status of the task.
 pub(super) fn save_status(tx: &Connection, task: TaskId, status: Status, now: Time) -> Result<(), StoreError> {
-    tx.prepare_cached(sql::TASK_STATUS)?.execute((task.0, status.as_str(), now.0))?;
+    tx.prepare_cached(&sql::TASK_STATUS)?.execute((task.0, status.as_str(), now.0))?;
     Ok(())
 }
 
 pub(super) fn add_notes(tx: &Connection, task: TaskId, notes: &[Note]) -> Result<(), StoreError> {
-    let mut add = tx.prepare_cached(sql::NOTE_ADD)?;
+    let mut add = tx.prepare_cached(&sql::NOTE_ADD)?;
     for note in notes {
         let (user, via) = (note.actor.user.as_str(), note.actor.via.as_ref().map(UserId::as_str));
         add.execute(params![task.0, note.at.0, user, via, note.what, note.line, note.detail])?;
@@ -140,15 +140,15 @@ pub(super) fn read(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreErr
 
 /// Reads a task without its lines.
 pub(super) fn read_bare(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
-    Ok(db.prepare_cached(sql::TASK_READ)?.query_row([id.0], task_row).optional()?)
+    Ok(db.prepare_cached(&sql::TASK_READ)?.query_row([id.0], task_row).optional()?)
 }
 
 pub(super) fn read_line(db: &Connection, task: TaskId, number: u32) -> Result<Option<Line>, StoreError> {
-    Ok(db.prepare_cached(sql::LINE_READ)?.query_row((task.0, number), line_row).optional()?)
+    Ok(db.prepare_cached(&sql::LINE_READ)?.query_row((task.0, number), line_row).optional()?)
 }
 
 fn with_lines(db: &Connection, task: Task) -> Result<Task, StoreError> {
-    let mut read = db.prepare_cached(sql::LINE_LIST)?;
+    let mut read = db.prepare_cached(&sql::LINE_LIST)?;
     let lines = read.query_map([task.id.0], line_row)?.collect::<Result<_, _>>()?;
     Ok(Task { lines, ..task })
 }
@@ -179,11 +179,11 @@ pub(super) fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, Stor
     let (held, limit) = (query.locked == Some(true), query.limit.saturating_add(1));
     let tasks: Vec<Task> = match query.status {
         None => {
-            let mut read = tx.prepare_cached(if held { sql::TASK_HELD } else { sql::TASK_LIST })?;
+            let mut read = tx.prepare_cached(if held { &sql::TASK_HELD } else { &sql::TASK_LIST })?;
             read.query_map((before, limit), task_row)?.collect::<Result<_, _>>()?
         }
         Some(status) => {
-            let mut read = tx.prepare_cached(if held { sql::TASK_HELD_IN } else { sql::TASK_LIST_IN })?;
+            let mut read = tx.prepare_cached(if held { &sql::TASK_HELD_IN } else { &sql::TASK_LIST_IN })?;
             read.query_map((before, limit, status.as_str()), task_row)?.collect::<Result<_, _>>()?
         }
     };
@@ -191,7 +191,7 @@ pub(super) fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, Stor
 }
 
 pub(super) fn notes(db: &Connection, id: TaskId, after: i64, limit: u32) -> Result<Vec<(i64, Note)>, StoreError> {
-    let mut read = db.prepare_cached(sql::NOTE_LIST)?;
+    let mut read = db.prepare_cached(&sql::NOTE_LIST)?;
     let found = read.query_map((id.0, limit, after), |row| {
         let note = Note {
             at: Time(row.get(0)?),

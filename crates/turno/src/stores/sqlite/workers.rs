@@ -4,7 +4,7 @@
 //! job whose caller has gone is run nevertheless.
 
 use super::file::File;
-use super::statements as sql;
+use super::sql;
 use crate::store::{Pending, StoreError};
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,6 +147,6 @@ fn read(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) {
 
 /// Returns `None` if the version cannot be read. The next job on the file then reports the fault.
 fn data_version(connection: &Connection) -> Option<i64> {
-    let mut statement = connection.prepare_cached(sql::DATA_VERSION).ok()?;
+    let mut statement = connection.prepare_cached(&sql::DATA_VERSION).ok()?;
     statement.query_row([], |row| row.get(0)).ok()
 }

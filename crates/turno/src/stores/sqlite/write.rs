@@ -1,6 +1,6 @@
 //! The write transaction: its lock, the time read under it, and the mark that keeps the time from moving back.
 
-use super::{error, now, statements as sql};
+use super::{error, now, sql};
 use crate::clock::Clock;
 use crate::store::StoreError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -29,20 +29,20 @@ pub(super) fn begin<'a>(db: &'a mut Connection, clock: &Clock) -> Result<Write<'
 impl Write<'_> {
     pub(super) fn commit(self) -> Result<(), StoreError> {
         if self.mark + MARK_LAG <= self.now {
-            self.tx.prepare_cached(sql::MARK_SAVE)?.execute([self.now.0])?;
+            self.tx.prepare_cached(&sql::MARK_SAVE)?.execute([self.now.0])?;
         }
         self.tx.commit().map_err(error::at_commit)
     }
 
     /// Commits and records the time, however little the mark lags.
     pub(super) fn raise(self) -> Result<(), StoreError> {
-        self.tx.prepare_cached(sql::MARK_SAVE)?.execute([self.now.0])?;
+        self.tx.prepare_cached(&sql::MARK_SAVE)?.execute([self.now.0])?;
         self.tx.commit().map_err(error::at_commit)
     }
 }
 
 /// Returns the recorded time, and the epoch of access.
 pub(super) fn marks(db: &Connection) -> Result<(Time, Epoch), StoreError> {
-    let mut read = db.prepare_cached(sql::MARK_READ)?;
+    let mut read = db.prepare_cached(&sql::MARK_READ)?;
     Ok(read.query_row([], |row| Ok((Time(row.get(0)?), Epoch(row.get(1)?))))?)
 }

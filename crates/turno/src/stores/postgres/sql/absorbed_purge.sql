@@ -1,4 +1,4 @@
--- absorbed_purge
+-- name: absorbed_purge
 with old as (
     select a.id from turno.absorbed a
     where a.queue = $1::int and a.at < $2::bigint

@@ -1,4 +1,4 @@
--- absorber
+-- name: absorber
 -- Finds the item of the key that was unfinished when the change with this id arrived. A key has at most one at a time;
 -- if two share the instant, the later one.
 select b.id

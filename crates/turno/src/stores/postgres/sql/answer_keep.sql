@@ -1,4 +1,4 @@
--- answer_keep
+-- name: answer_keep
 -- The first answer wins, unless it is older than $7 and only waits to be purged.
 insert into turno.answer (scope, key, fingerprint, status, body, made_at)
 values ($1::text, $2::text, $3::bytea, $4::int, $5::text, $6::bigint)

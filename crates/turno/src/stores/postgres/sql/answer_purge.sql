@@ -1,4 +1,4 @@
--- answer_purge
+-- name: answer_purge
 with old as (
     select a.scope, a.key from turno.answer a where a.made_at < $1::bigint order by a.made_at limit $2::bigint
     for update skip locked

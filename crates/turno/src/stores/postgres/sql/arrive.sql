@@ -1,4 +1,4 @@
--- arrive
+-- name: arrive
 -- Adds inbox items whose ids the engine generated. They were decided for the time 0, and this statement adds the
 -- current time. It may read the clock itself, because it waits for no lock ($9 replaces the clock in tests). The time
 -- is at least the highest that this process ($10) or any other has seen. Adds nothing if the epoch of access ($11) or

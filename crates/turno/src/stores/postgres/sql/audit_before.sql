@@ -1,4 +1,4 @@
--- audit_before
+-- name: audit_before
 -- Only one half runs: entries about one resource by its index, or all entries by number. A single condition with "or
 -- null" would rule out the index on the resource.
 (

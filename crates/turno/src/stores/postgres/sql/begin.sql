@@ -1,4 +1,4 @@
--- begin
+-- name: begin
 -- One simple query, because that is the cheapest way to send all of it. All settings are local to the transaction, so
 -- that they also hold behind a transaction pooler. The isolation level is explicit, because a server may have another
 -- default: every later statement must see what the locks waited for. A generic plan that was made while a table was

@@ -1,4 +1,4 @@
--- body_acted
+-- name: body_acted
 -- Stores the action that was decided at the hand-out, for display. A newer change may have replaced the item's action
 -- meanwhile, or may do so while this waits for the row. The newer action stays.
 update turno.body b

@@ -1,4 +1,4 @@
--- body_known
+-- name: body_known
 -- Lateral, so that no plan made on an empty table can read a whole queue instead of one entry. An id that no item has
 -- may belong to a change that an item absorbed. An exhausted item (ended 1) is never outlived, because a person
 -- decides.

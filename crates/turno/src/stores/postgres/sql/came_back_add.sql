@@ -1,4 +1,4 @@
--- came_back_add
+-- name: came_back_add
 -- Keeps only the newest hand-outs of an item: $8 of the existing ones, because this statement does not see the new one.
 with added as (
     insert into turno.came_back (seq, fence, how, at, holder, handed_at, error)

@@ -1,4 +1,4 @@
--- check_conditions
+-- name: check_conditions
 -- Q8: An unfinished item is exactly one of ready, waiting, handed out or parked. A handed-out item has a fence, and an
 -- attempt unless a newer change waits behind it.
 select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'its condition contradicts itself',

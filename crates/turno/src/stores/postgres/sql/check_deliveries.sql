@@ -1,4 +1,4 @@
--- check_deliveries
+-- name: check_deliveries
 -- Q2: At most one delivery of a lane is handed out, and meanwhile none is ready.
 select 'queue ' || q.name || ', ' || coalesce('key ' || min(b.key), 'lane ' || h.lane),
        count(distinct case when h.expires_at is not null then h.fence else -h.seq end)

@@ -1,4 +1,4 @@
--- check_fence_reused
+-- name: check_fence_reused
 -- L2: A fence that is not higher than every ended ownership of its resource was given twice, or went back.
 select l.resource, 'fence ' || l.fence || ' is held, and ' || h.fence || ' ended before it'
 from turno.lease l

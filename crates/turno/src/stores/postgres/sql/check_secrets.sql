@@ -1,4 +1,4 @@
--- check_secrets
+-- name: check_secrets
 -- R2: A token is stored only as the hash of its secret.
 select 'token ' || k.id, 'what is kept is not a hash'
 from turno.token k

@@ -1,4 +1,4 @@
--- check_stuck
+-- name: check_stuck
 -- Q14: A lane with work has an item that is ready or handed out, unless its first item is exhausted and holds it. So
 -- has every item without a lane. An exhausted item of a sync queue does not hold its lane, so it does not count.
 select x.what, 'nothing of it is ever handed out', x.queue, x.lane, x.seq

@@ -1,4 +1,4 @@
--- check_sync_doubles
+-- name: check_sync_doubles
 -- S3: A sync queue has at most one unfinished item per key.
 select 'queue ' || q.name || ', key ' || b.key, count(*) || ' unfinished items', h.queue, min(h.lane), min(h.seq)
 from turno.hot h

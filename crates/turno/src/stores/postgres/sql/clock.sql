@@ -1,4 +1,4 @@
--- clock
+-- name: clock
 -- Sent after the locking statements and never as part of one, because there the clock would be read before the wait.
 -- Fresh numbers are taken here too, and so under the locks. The transaction's id tells, after a connection was lost at
 -- commit, whether the transaction was committed. An id is forced ($2) only if the transaction certainly writes, because

@@ -1,4 +1,4 @@
--- completing
+-- name: completing
 -- Whether an application's transaction is completing the delivery that begins with this item. turno.complete holds the
 -- lock until its transaction ends. Looks the lock up instead of trying it, because trying it would block the
 -- application.

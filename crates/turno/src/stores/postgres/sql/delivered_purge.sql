@@ -1,4 +1,4 @@
--- delivered_purge
+-- name: delivered_purge
 -- Keys that were deactivated before $2. For a key without a row, a comparison treats "deactivated" and "nothing
 -- recorded" alike. A key that has a row again has been delivered again, so it is not among these.
 with old as (

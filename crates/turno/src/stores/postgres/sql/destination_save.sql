@@ -1,4 +1,4 @@
--- destination_save
+-- name: destination_save
 -- Of two processes that change the same version, the first wins. The other gets no row, and only the first adds the
 -- event.
 with saved as (

@@ -1,4 +1,4 @@
--- effect_begin
+-- name: effect_begin
 -- The savepoint lets an effect's writes be undone alone. The effect's statements are planned with the default settings.
 -- The timeout ends a statement that still runs after the effect was given up, so that it does not keep its locks.
 savepoint turno_effect;

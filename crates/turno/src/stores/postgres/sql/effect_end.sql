@@ -1,4 +1,4 @@
--- effect_end
+-- name: effect_end
 -- Fails if a statement of the effect has failed or has ended the transaction, because then the savepoint is gone.
 -- Restores the settings for the store's own statements.
 release savepoint turno_effect;

@@ -1,4 +1,4 @@
--- event_add
+-- name: event_add
 -- Adds events in the order of the decisions. The sequencer gives committed events their positions later.
 insert into turno.event_in (topic, name, resource, at, fence, by_user, detail)
 select u.topic, u.name, u.resource, u.at, u.fence, u.by_user, u.detail

@@ -1,4 +1,4 @@
--- event_list
+-- name: event_list
 -- Positions become visible in order, so no event can appear later behind a position that was read. Events of items are
 -- stored with numbers; people know an item by its queue and id.
 select e.pos, e.topic, e.name, coalesce(i.known_as, e.resource), e.at, e.fence, e.by_user, e.detail, i.key

@@ -1,4 +1,4 @@
--- event_purge
+-- name: event_purge
 -- Deletes from the oldest event up to the first one to keep. Decision times are not quite in the order of positions,
 -- and a hole in the middle would be an undetectable gap. Records how far it went, so that no position is given twice.
 with head as (

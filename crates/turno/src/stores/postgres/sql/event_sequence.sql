@@ -1,4 +1,4 @@
--- event_sequence
+-- name: event_sequence
 -- Gives committed events the next positions, in the order of their numbers. An event that commits later gets a later
 -- position, whatever its number. Chooses nothing if the lock was not granted. Uses an array, so that the primary key is
 -- the only way to the rows. Rows up to $1 were moved before, and stay in the index while an old snapshot exists.

@@ -1,4 +1,4 @@
--- history_add
+-- name: history_add
 insert into turno.lease_history
     (resource, fence, holder_user, holder_name, holder_instance, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
      expires_at, idle, ended_at, reason, cause, by_user, note)

@@ -1,4 +1,4 @@
--- history_purge
+-- name: history_purge
 -- Oldest first, by the index on ended_at.
 with old as (
     select h.resource, h.fence

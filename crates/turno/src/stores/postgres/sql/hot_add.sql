@@ -1,4 +1,4 @@
--- hot_add
+-- name: hot_add
 -- The other columns of a new item have their defaults; hot_save writes the rest if an item needs it.
 insert into turno.hot (seq, queue, lane, enqueued_at, not_before, ready_at, revision)
 select u.seq, u.queue, u.lane, u.enqueued_at, u.not_before, u.ready_at, u.revision

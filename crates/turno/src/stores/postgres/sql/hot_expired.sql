@@ -1,4 +1,4 @@
--- hot_expired
+-- name: hot_expired
 -- One row per delivery. All items of a delivery expire at the same instant, so `with ties` never cuts one in two. The
 -- settlement decides again under the locks; this only finds candidates.
 select h.queue, min(h.seq), h.lane, h.fence, count(*)

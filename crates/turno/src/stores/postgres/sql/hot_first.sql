@@ -1,8 +1,7 @@
--- hot_first
+-- name: hot_first
 -- Single items of lanes, under the lanes' locks. The fence is compared here. `expires_at` is not a condition, because
 -- then the planner would choose its index while nothing is handed out.
-select u.n, h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, b.id
+select u.n, {h.hot}, b.id
 from unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])
     as u (n, queue, lane, seq, fence, named)
 join turno.hot h on h.seq = u.seq and h.queue = u.queue and h.lane = u.lane

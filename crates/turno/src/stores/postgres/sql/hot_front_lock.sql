@@ -1,4 +1,4 @@
--- hot_front_lock
+-- name: hot_front_lock
 -- A claim does not lock the lane, it locks the head. So a transaction that changes a head, or relies on the items
 -- behind it, locks the head too. A later statement reads the fronts.
 with front as materialized (

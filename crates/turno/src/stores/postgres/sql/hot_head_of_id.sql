@@ -1,15 +1,13 @@
--- hot_head_of_id
+-- name: hot_head_of_id
 -- Unlike hot_heads, waits for a locked row, so that every caller who wants the same item learns its outcome. The
 -- transaction holds no other lock while it waits.
 with head as materialized (
-    select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
+    select {h.hot}
     from turno.body b
     join turno.hot h on h.seq = b.seq
     where b.queue = $1::int and b.id = $2::text and h.ready_at <= $3::bigint
     for update of h
 )
-select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+select {h.hot},
        nextval('turno.number')
 from head h

@@ -1,18 +1,16 @@
--- hot_heads
+-- name: hot_heads
 -- The only statement that chooses due heads. `skip locked` keeps two claims from getting the same head, and from
 -- waiting for each other. PostgreSQL checks the conditions again after it has locked a row that changed meanwhile. The
 -- number, which becomes the fence, is taken outside of the locking select, so only for rows that are locked. The floor
 -- has two columns, because many items share a millisecond.
 with head as materialized (
-    select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
+    select {h.hot}
     from turno.hot h
     where h.queue = $1::int and (h.ready_at, h.seq) >= ($2::bigint, $3::bigint) and h.ready_at <= $4::bigint
     order by h.ready_at, h.seq
     limit $5::bigint
     for update skip locked
 )
-select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+select {h.hot},
        nextval('turno.number')
 from head h

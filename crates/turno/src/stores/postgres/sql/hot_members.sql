@@ -1,17 +1,15 @@
--- hot_members
+-- name: hot_members
 -- Groups of a lane, under its lock. The first item is found by the primary key before the lane is read, so that a stale
 -- fence or a wrong size costs one lookup. A re-queued item may stand between the others, so a plain range does not
 -- suffice. `expires_at` is not a condition, because then the planner would choose its index while nothing is handed
 -- out.
-select u.n, m.seq, m.queue, m.lane, m.enqueued_at, m.not_before, m.ready_at, m.expires_at, m.claimed_at,
-       m.attempt, m.fence, m.grp, m.last, m.revision, m.handed, m.parked, m.holder, m.size, b.id
+select u.n, {m.hot}, b.id
 from unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[])
     as u (n, queue, lane, seq, fence, size, named)
 join turno.hot f on f.seq = u.seq and f.queue = u.queue and f.lane = u.lane
     and f.fence = u.fence and coalesce(f.size, 1) = u.size
 cross join lateral (
-    select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
+    select {h.hot}
     from turno.hot h
     where h.queue = u.queue and h.lane = u.lane and h.seq >= u.seq
         and h.fence = u.fence

@@ -1,4 +1,4 @@
--- hot_request
+-- name: hot_request
 -- Only for claims with a request id. Later updates leave these columns as they are, so the fence beside the id tells
 -- whether they belong to the live delivery.
 update turno.hot h

@@ -1,8 +1,7 @@
--- hot_requested
+-- name: hot_requested
 -- Sent after the lock. Finds unsettled deliveries of an earlier claim with this request id. The fence must still match,
 -- because later hand-outs leave the request columns as they are.
-select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
+select {h.hot}
 from turno.hot h
 where h.queue = $1::int and h.request = $2::text and h.request_fence = h.fence and h.holder = $3::text
     and h.expires_at is not null

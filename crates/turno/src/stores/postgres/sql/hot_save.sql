@@ -1,4 +1,4 @@
--- hot_save
+-- name: hot_save
 update turno.hot h
 set not_before = u.not_before, ready_at = u.ready_at, expires_at = u.expires_at, claimed_at = u.claimed_at,
     attempt = u.attempt, fence = u.fence, grp = u.grp, last = u.last, revision = u.revision, handed = u.handed,

@@ -1,4 +1,4 @@
--- intake_list
+-- name: intake_list
 -- Lists what these transactions ($2) left for a queue ($1), in the order of the calls. Goes transaction by transaction,
 -- so that of a large one no more is read than fits into the list. The queue is a range and comes first in the order, as
 -- in the index (intake_look). With an equality the planner could choose the primary key, which has the wanted order

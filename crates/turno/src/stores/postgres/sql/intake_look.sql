@@ -1,4 +1,4 @@
--- intake_look
+-- name: intake_look
 -- Finds transactions that became visible since a snapshot, and the queues they left rows for: transactions that were
 -- open in it ($2), or that started after it ($1). Each pair costs one descent in the index (intake_look), however many
 -- rows it has, because the next pair is searched for and not scanned to. Open transactions are left out of the ranges,

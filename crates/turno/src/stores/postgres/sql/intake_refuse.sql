@@ -1,4 +1,4 @@
--- intake_refuse
+-- name: intake_refuse
 with gone as (
     delete from turno.intake i
     where i.n = $1::bigint

@@ -1,11 +1,10 @@
--- item_cancelled
+-- name: item_cancelled
 -- Uses the index done_unacked.
 with page as materialized (
     select d.seq from turno.done d where d.queue = $1::int and d.ended = 2 and d.seq > $2::bigint order by d.seq limit $3::bigint
 )
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
-       h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       {h.hot},
        d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
 from page p
 join turno.body b on b.seq = p.seq

@@ -1,4 +1,4 @@
--- item_exhausted
+-- name: item_exhausted
 -- Items parked in their lanes (hot_parked), finished as exhausted (done_unacked), or handed out for the last time and
 -- expired but not settled yet (hot_expiry). The rule is Item::lapsed.
 with page as materialized (
@@ -14,8 +14,7 @@ with page as materialized (
     limit $3::bigint
 )
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
-       h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       {h.hot},
        d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
 from page p
 join turno.body b on b.seq = p.seq

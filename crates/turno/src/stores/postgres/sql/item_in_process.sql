@@ -1,4 +1,4 @@
--- item_in_process
+-- name: item_in_process
 -- Uses hot_expiry, which has only the handed-out items of all queues, and those are few. The rule is Item::state.
 with live as materialized (
     select h.seq, h.queue, h.revision, h.handed, h.parked from turno.hot h where h.expires_at > $3::bigint
@@ -10,8 +10,7 @@ with live as materialized (
     limit $4::bigint
 )
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
-       h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       {h.hot},
        d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
 from page p
 join turno.body b on b.seq = p.seq

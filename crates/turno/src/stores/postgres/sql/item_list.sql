@@ -1,7 +1,6 @@
--- item_list
+-- name: item_list
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
-       h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       {h.hot},
        d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
 from turno.body b
 left join turno.hot h on h.seq = b.seq

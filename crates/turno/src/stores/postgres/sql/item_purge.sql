@@ -1,4 +1,4 @@
--- item_purge
+-- name: item_purge
 -- Deletes finished items with all their rows. A re-queueing transaction locks the row in `done` (done_read), so such
 -- an item is skipped. Exhausted items stay until a person decides. Goes by seq and not by time, because that is the
 -- existing index, and old items come first in it.

@@ -1,4 +1,4 @@
--- item_purge_named
+-- name: item_purge_named
 -- Like item_purge, for given items. Waits for a transaction that re-queues one of them. That item is then not finished
 -- and keeps its body, so the unique index refuses the new item with its id, and the group is decided again.
 with gone as (

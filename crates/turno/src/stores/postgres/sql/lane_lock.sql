@@ -1,4 +1,4 @@
--- lane_lock
+-- name: lane_lock
 -- Locks lanes: 256 slots under one class number (the letters "turn"), which the manual documents. Advisory locks write
 -- no log and dirty no page, and can lock what has no row. The slots come sorted, the order in which all transactions
 -- lock them. `count` makes the server evaluate every lock. Taken before the numbers, so that the order of seqs in a

@@ -1,4 +1,4 @@
--- lane_locks
+-- name: lane_locks
 -- Counts lanes with a live delivery, with waiting items, and with either, by a sequential scan of the unfinished items.
 select count(*) filter (where l.live), count(*) filter (where l.waits), count(*) filter (where l.live or l.waits)
 from (

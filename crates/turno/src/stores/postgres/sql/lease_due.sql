@@ -1,4 +1,4 @@
--- lease_due
+-- name: lease_due
 -- The time is a parameter, because the planner does not use a volatile function as the bound of an index scan. The
 -- command Look decides again under the lock; this only finds candidates.
 select resource, look_at

@@ -1,4 +1,4 @@
--- lease_due_next
+-- name: lease_due_next
 -- Searches only as far as the caller sleeps at most.
 select look_at
 from turno.lease

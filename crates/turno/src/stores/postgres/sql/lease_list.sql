@@ -1,4 +1,4 @@
--- lease_list
+-- name: lease_list
 -- Scans the primary key behind $1. A prefix is a range: $2 is its beginning, $3 the first name behind it.
 select k.resource, k.holder_user, k.holder_name, k.holder_instance, k.fence, k.claim, k.ttl_ms,
        k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended, k.look_at

@@ -1,4 +1,4 @@
--- lease_lock
+-- name: lease_lock
 -- The lock for commands that may take or end an ownership. The names come sorted, which is the order of locking. It
 -- does not wait: an application's open transaction may hold a row (FOR KEY SHARE) for any time, and the other commands
 -- of the group must not wait for that. Rows missing in the answer are locked, or do not exist.

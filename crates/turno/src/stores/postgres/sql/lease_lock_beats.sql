@@ -1,4 +1,4 @@
--- lease_lock_beats
+-- name: lease_lock_beats
 -- The weaker lock for heartbeats and looks, and the first step of the patient way. The names come sorted, which is the
 -- order of locking. It waits for other engines, but not for an application's transaction that asserts its lease (FOR
 -- KEY SHARE): that stops takers and not the holder's renewal.

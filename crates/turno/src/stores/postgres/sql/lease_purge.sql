@@ -1,4 +1,4 @@
--- lease_purge
+-- name: lease_purge
 -- Examines the next leases by name. A lease without holder, waiting line and recent ownership carries no information.
 -- The second element of `ended` is its time. The lock checks the row again, so a lease claimed meanwhile stays; it
 -- waits for no lock.

@@ -1,4 +1,4 @@
--- lease_read
+-- name: lease_read
 -- Every heartbeat reads, but few write: this statement is all that most of them cost.
 select (u.n - 1)::int, l.holder_user, l.holder_name, l.holder_instance, l.fence, l.claim, l.ttl_ms,
        l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended, l.look_at

@@ -1,4 +1,4 @@
--- lease_save
+-- name: lease_save
 -- `look_at` is the only indexed column here. A heartbeat writes the value that it read, so its row version stays in its
 -- page and no index is touched.
 update turno.lease l

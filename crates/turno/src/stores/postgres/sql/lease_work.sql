@@ -1,4 +1,4 @@
--- lease_work
+-- name: lease_work
 -- A line was applied, so the holder has worked. Heartbeats may have arrived since the row was read, so no time moves
 -- back. If the expired ownership was ended meanwhile, the fence differs and nothing is written.
 update turno.lease

@@ -1,4 +1,4 @@
--- life_jump
+-- name: life_jump
 -- The database may have gone back. Skips the numbers that were given in the lost time: ids of tasks and queues, positions of
 -- events (all below are purged, so that listeners get a reset), the epoch of access and the versions of policies. Epoch and
 -- versions move to $2, which is made from the clock: two standbys that are promoted one after the other must not reuse

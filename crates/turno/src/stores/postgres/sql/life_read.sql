@@ -1,4 +1,4 @@
--- life_read
+-- name: life_read
 -- A separate statement after the lock, so that it sees a life that another process has begun.
 select l.identifier, l.timeline, l.started,
        turno.server_identifier() || '/' || l.tableoid, s.timeline, s.started,

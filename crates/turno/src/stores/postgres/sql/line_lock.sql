@@ -1,4 +1,4 @@
--- line_lock
+-- name: line_lock
 -- Two finalizes of one task may run on two instances: the second waits here and then finds the line applied.
 select number, movement, sku, quantity, serials, status, error, applied_at, applied_fence, applied_by
 from turno.task_line

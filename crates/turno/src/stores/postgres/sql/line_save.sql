@@ -1,4 +1,4 @@
--- line_save
+-- name: line_save
 insert into turno.task_line
     (task, number, movement, sku, quantity, serials, status, error, applied_at, applied_fence, applied_by)
 select $1::bigint, u.number, u.movement, u.sku, u.quantity, u.serials, u.status, u.error, u.applied_at, u.applied_fence,

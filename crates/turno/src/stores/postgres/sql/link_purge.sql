@@ -1,4 +1,4 @@
--- link_purge
+-- name: link_purge
 with old as (
     select l.hash from turno.link l where l.expires_at < $1::bigint order by l.expires_at limit $2::bigint
     for update skip locked

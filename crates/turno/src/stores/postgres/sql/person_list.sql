@@ -1,4 +1,4 @@
--- person_list
+-- name: person_list
 select id, name, role, disabled, password, created_at
 from turno.person
 where id > $1::text

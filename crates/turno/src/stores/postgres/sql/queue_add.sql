@@ -1,4 +1,4 @@
--- queue_add
+-- name: queue_add
 -- If two processes create the queue at once, the second waits here and then finds it. Returns a row only to the
 -- creator.
 insert into turno.queue (name, policy, kind, version, paused, push)

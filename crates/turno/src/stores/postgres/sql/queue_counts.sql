@@ -1,4 +1,4 @@
--- queue_counts
+-- name: queue_counts
 -- Uses a sequential scan, for people and checks. The rule is Item::state, after Item::lapsed: a change that arrived
 -- while its item was in process counts as pending, and an expired delivery as an error, or as exhausted if it was the
 -- last attempt. The last column is since when the oldest item waits.

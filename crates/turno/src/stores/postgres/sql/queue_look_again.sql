@@ -1,4 +1,4 @@
--- queue_look_again
+-- name: queue_look_again
 -- Under another policy a head may be due sooner. So every head is looked at from its earliest instant on, and a claim
 -- puts back those that are not due. Skips locked heads, because another transaction is deciding about them.
 update turno.hot h

@@ -1,4 +1,4 @@
--- queue_parked
+-- name: queue_parked
 -- Exhausted items that hold their lanes, in order. Uses hot_parked.
 select b.id, h.lane
 from turno.hot h

@@ -1,4 +1,4 @@
--- queue_rates
+-- name: queue_rates
 -- Acked items and failed attempts after $2, counted up to a bound. Uses done_recent and attempt_error_recent.
 select (select count(*)
         from (select d.seq from turno.done d where d.at > $2::bigint and d.queue = $1::int and d.ended = 0 limit $3::bigint) p),

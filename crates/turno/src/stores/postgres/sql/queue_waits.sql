@@ -1,4 +1,4 @@
--- queue_waits
+-- name: queue_waits
 -- How long items acked after $2 waited and took: any of them, up to a bound. Uses done_recent.
 select d.handed_at - b.enqueued_at, d.at - b.enqueued_at
 from turno.done d

@@ -1,4 +1,4 @@
--- repair_find
+-- name: repair_find
 -- The rows of an item: its body, a row in `hot`, a row in `done`.
 select b.id, b.key, b.enqueued_at,
        exists (select 1 from turno.hot h where h.seq = $1::bigint),

@@ -1,4 +1,4 @@
--- repair_lock
+-- name: repair_lock
 -- Runs under the lane's lock. A claim does not lock the lane, it locks heads, so every row that could be a head is
 -- locked, in the order of seqs. A later statement reads the rows, and sees what earlier holders of the locks have
 -- committed.

@@ -1,4 +1,4 @@
--- schema_exists
+-- name: schema_exists
 -- A plain query, because to_regclass would use what the session cached before it waited for the lock.
 select exists (
     select from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -1,4 +1,4 @@
--- stock_of_line
+-- name: stock_of_line
 -- The stock of a line's article: all units, units with serial numbers, and which of the line's serials are in stock.
 select l.sku,
        coalesce((select s.quantity from turno.stock s where s.sku = l.sku), 0),

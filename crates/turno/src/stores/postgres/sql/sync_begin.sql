@@ -1,4 +1,4 @@
--- sync_begin
+-- name: sync_begin
 -- For reading an application's table. Names resolve only in the catalogue, whatever other schemas contain. Values have
 -- the same text in every session. A row hidden by row security is an error and not a missing row. The timeouts keep the
 -- read from blocking others for long.

@@ -1,4 +1,4 @@
--- sync_function
+-- name: sync_function
 -- The function without arguments in the engine's schema, with everything that identifies it.
 select p.prosrc, p.prosecdef, coalesce(array_to_string(p.proconfig, '; '), ''), pg_get_userbyid(p.proowner)::text,
        obj_description(p.oid, 'pg_proc'),

@@ -1,4 +1,4 @@
--- sync_marked
+-- name: sync_marked
 -- Views whose comment begins with a mark ($1), and indexes that also have the name ($6), because a table created LIKE
 -- another copies its indexes' comments. Also any relation with one of two names ($2.$3, $4.$5).
 select n.nspname::text, c.relname::text, c.relkind::text, obj_description(c.oid, 'pg_class'),

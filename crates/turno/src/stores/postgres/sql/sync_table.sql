@@ -1,4 +1,4 @@
--- sync_table
+-- name: sync_table
 -- A table ($1, $2) as described by the catalogue, always one row: the owner of the engine's schema; the table's kind,
 -- if it exists; its owner; the columns ($4) that it lacks; the base type of its key ($3) below all domains; whether the
 -- schema's owner may read it; whether row security would hide rows; and the key's declared type.

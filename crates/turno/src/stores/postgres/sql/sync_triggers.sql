@@ -1,4 +1,4 @@
--- sync_triggers
+-- name: sync_triggers
 -- Triggers that call a function of the engine's schema ($1), on any table, and triggers with one of the names ($4) on a
 -- table ($2, $3). Triggers of partitions are left out, because they follow their parent's.
 select n.nspname::text, c.relname::text, t.tgname::text,

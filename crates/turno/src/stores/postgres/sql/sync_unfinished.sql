@@ -1,4 +1,4 @@
--- sync_unfinished
+-- name: sync_unfinished
 -- The unfinished items of a page of keys, and whether they are exhausted. Searched lane by lane, so that the other
 -- items of the queue are not read.
 select b.key, h.parked

@@ -1,4 +1,4 @@
--- task_list
+-- name: task_list
 -- The newest tasks with their lines. Only one of three parts runs: tasks in one status by its index, all tasks, or, for
 -- tasks with an ownership ($4), those in the two statuses that can have one.
 select t.id, t.title, t.status, t.created_at, t.created_by, t.updated_at, t.finalized,

@@ -1,4 +1,4 @@
--- task_read
+-- name: task_read
 -- The task with its lines in one statement, so that both are of one snapshot.
 select t.id, t.title, t.status, t.created_at, t.created_by, t.updated_at, t.finalized,
        l.number, l.movement, l.sku, l.quantity, l.serials, l.status, l.error, l.applied_at, l.applied_fence, l.applied_by

@@ -1,4 +1,4 @@
--- task_save
+-- name: task_save
 -- The creation time, the creator and the once key never change. If two tasks are created with one key at the same time,
 -- the unique index refuses the second, which is then repeated.
 insert into turno.task (id, title, status, created_at, created_by, updated_at, finalized, once_scope, once_key)

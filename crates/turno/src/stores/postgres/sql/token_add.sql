@@ -1,4 +1,4 @@
--- token_add
+-- name: token_add
 insert into turno.token
     (id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console,
      last_used_at)

@@ -1,4 +1,4 @@
--- token_find
+-- name: token_find
 -- The token with its owner. Sent after the clock: an epoch read after the token could already be that of its
 -- revocation.
 select t.id, t.hash, t.user_id, t.name, t.machine, t.scope, t.resources, t.expires_at, t.created_at, t.created_by,

@@ -1,4 +1,4 @@
--- token_purge
+-- name: token_purge
 -- Expired tokens are refused anyway, so deleting them needs no new epoch and no audit entry.
 with old as (
     select t.id

@@ -1,4 +1,4 @@
--- token_remove
+-- name: token_remove
 -- Deletes tokens with their sessions, and the sessions of those.
 with recursive dead (id) as (
     select t.id from turno.token t where t.id = any ($1::text[])

@@ -1,4 +1,4 @@
--- token_remove_of
+-- name: token_remove_of
 -- Deletes all tokens of a removed user with their sessions, and the sessions of those.
 with recursive dead (id) as (
     select t.id from turno.token t where t.user_id = $1::text

@@ -1,4 +1,4 @@
--- token_renew
+-- name: token_renew
 -- Never shortens: two requests may renew a session in any order. Skips a locked row, which is being removed or renewed;
 -- because this statement never waits, it is part of no deadlock.
 update turno.token t

@@ -1,4 +1,4 @@
--- token_touch
+-- name: token_touch
 -- Never moves back: two instances may write in any order. Skips rows that are being removed, because an approximate
 -- time suffices; because this statement never waits, it is part of no deadlock.
 update turno.token t

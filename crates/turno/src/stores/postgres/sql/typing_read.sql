@@ -1,4 +1,4 @@
--- typing_read
+-- name: typing_read
 select u.lane, t.at
 from unnest($2::bigint[]) as u (lane)
 cross join lateral (

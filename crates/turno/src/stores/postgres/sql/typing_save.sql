@@ -1,4 +1,4 @@
--- typing_save
+-- name: typing_save
 -- The caller sorts the rows, so that two of these statements cannot deadlock.
 insert into turno.typing (queue, lane, at)
 select u.queue, u.lane, u.at

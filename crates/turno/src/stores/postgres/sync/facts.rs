@@ -1,9 +1,10 @@
 //! What the catalogue says about a table, and the kind of its key.
 
-use super::super::call::{self, Call};
+use super::super::call::Call;
 use super::super::failure::TripError;
 use super::super::link::Link;
 use super::super::row::{garbled, get};
+use super::super::sql;
 use turno_core::sync::{Source, SourceRefused};
 
 /// A table as described by the catalogue.
@@ -82,7 +83,7 @@ impl KeyKind {
 impl Facts {
     /// Reads the catalogue, in a transaction whose search path is `pg_catalog`.
     pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Result<Facts, SourceRefused>, TripError> {
-        let call = Call::new(&call::SYNC_TABLE)
+        let call = Call::new(&sql::SYNC_TABLE)
             .text(source.table.schema())
             .text(&source.table.name)
             .text(&source.key)

@@ -1,9 +1,10 @@
 //! The objects of a source in the database, found by their names, by their function and by the mark in their comments.
 
-use super::super::call::{self, Call};
+use super::super::call::Call;
 use super::super::failure::TripError;
 use super::super::link::Link;
 use super::super::row::get;
+use super::super::sql;
 use super::facts::Facts;
 use super::render::{Rendered, function_name, mark_start};
 use crate::store::{Part, PartState};
@@ -59,13 +60,13 @@ impl Found {
         let view = source.view.as_ref();
         let triggers = [source.trigger.as_str(), truncate.as_str()];
         let calls = [
-            Call::new(&call::SYNC_FUNCTION).text(&function),
-            Call::new(&call::SYNC_TRIGGERS)
+            Call::new(&sql::SYNC_FUNCTION).text(&function),
+            Call::new(&sql::SYNC_TRIGGERS)
                 .text(&function)
                 .text(source.table.schema())
                 .text(&source.table.name)
                 .texts(triggers.into_iter()),
-            Call::new(&call::SYNC_MARKED)
+            Call::new(&sql::SYNC_MARKED)
                 .text(&mark)
                 .text(source.table.schema())
                 .text(if source.one_current_per_key { &index } else { "" })

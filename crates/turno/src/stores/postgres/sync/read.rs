@@ -1,10 +1,11 @@
 //! Reading an application's table: the current row of a key, and pages of keys with their delivered states.
 
 use super::super::PostgresStore;
-use super::super::call::{self, Call};
+use super::super::call::Call;
 use super::super::failure::TripError;
 use super::super::link::Link;
 use super::super::row::{garbled, get};
+use super::super::sql;
 use super::facts::Facts;
 use super::render::{condition, list};
 use crate::store::{SourceLook, Walk};
@@ -290,7 +291,7 @@ impl PostgresStore {
 
     pub(super) async fn source_facts(&self, source: &Source) -> Result<Result<Facts, SourceRefused>, TripError> {
         let mut link = self.source_slot().take(&self.address).await?;
-        link.trip(&[Call::new(&call::SYNC_BEGIN)]).await?;
+        link.trip(&[Call::new(&sql::SYNC_BEGIN)]).await?;
         let facts = Facts::read(&mut link, source).await;
         link.abandon();
         link.put_back();
@@ -342,7 +343,7 @@ async fn query(
     params: &[Typed<'_>],
     queue: Option<QueueId>,
 ) -> Result<(Vec<Row>, Vec<Row>), TripError> {
-    link.script(call::SYNC_BEGIN.text).await?;
+    link.script(&sql::SYNC_BEGIN.text).await?;
     if queue.is_some() {
         link.script(ONE_INSTANT).await?;
     }
@@ -353,11 +354,11 @@ async fn query(
             // A text that is no valid key is in no lane.
             let lanes: Vec<i64> = keys.iter().filter_map(|key| Some(Lane::from_key(&Key::new(*key).ok()?).0)).collect();
             let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&lanes, Type::INT8_ARRAY)];
-            link.client.query_typed(call::SYNC_UNFINISHED.text, &params).await?
+            link.client.query_typed(&sql::SYNC_UNFINISHED.text, &params).await?
         }
         None => Vec::new(),
     };
-    link.script(call::COMMIT.text).await?;
+    link.script(&sql::COMMIT.text).await?;
     Ok((rows, unfinished))
 }
 

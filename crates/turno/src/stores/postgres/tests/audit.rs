@@ -1,6 +1,6 @@
 //! The audit under concurrency, and against plain SQL.
 
-use super::super::call;
+use super::super::sql;
 use super::*;
 use crate::store::PauseQueue;
 use turno_core::audit::{Draft, Hash, Head, chain};
@@ -33,7 +33,7 @@ async fn entries_chained_from_an_unlocked_head_fork_and_are_refused() {
     let mut drafts = Vec::new();
     for client in [&one, &two] {
         client.batch_execute("begin").await.unwrap();
-        let row = client.query_one(call::AUDIT_HEAD.text, &[]).await.unwrap();
+        let row = client.query_one(&sql::AUDIT_HEAD.text, &[]).await.unwrap();
         let hash = Hash(row.get::<_, &[u8]>(1).try_into().unwrap());
         let mut head = Head { n: row.get(0), hash };
         drafts.push(chain(&mut head, Time(1), vec![Draft::new(Actor::system(), AuditAction::QueuePut, "y")]).remove(0));
@@ -133,7 +133,7 @@ async fn an_item_that_is_being_requeued_is_not_purged() {
     settle(&store, &queue, &all, ACK).await;
     let client = outside(&url).await;
     client.batch_execute("begin").await.unwrap();
-    assert_eq!(client.query(call::DONE_READ.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
+    assert_eq!(client.query(&sql::DONE_READ.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
     let purge = || {
         let what = crate::store::Purge::Items { queue: queue.id, before: Time(9_000_000_000_000), by: Actor::system() };
         tokio::time::timeout(AT_ONCE, store.purge(what, 10))

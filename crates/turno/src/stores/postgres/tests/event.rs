@@ -158,9 +158,9 @@ async fn a_sequencer_killed_before_its_commit_leaves_no_gap_and_no_lock() {
     write(&client, "a").await;
     let dying = outside(&url).await;
     dying.batch_execute("begin").await.unwrap();
-    let lock = super::super::call::EVENT_LOCK.text;
+    let lock = &super::super::sql::EVENT_LOCK.text;
     assert!(dying.query_one(lock, &[]).await.unwrap().get::<_, bool>(0));
-    let moved = super::super::call::EVENT_SEQUENCE.text;
+    let moved = &super::super::sql::EVENT_SEQUENCE.text;
     assert_eq!(dying.query_one(moved, &[&0_i64, &10_i64]).await.unwrap().get::<_, i64>(0), 1);
     assert_eq!(store.sequence().await, Ok(Sequenced::Busy), "one sequencer at a time");
     assert_eq!(read(&store, 0).await, []);

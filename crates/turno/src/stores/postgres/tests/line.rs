@@ -1,6 +1,6 @@
 //! Tasks and their lines: the ledger, and two processes that apply the same line.
 
-use super::super::call;
+use super::super::sql;
 use super::*;
 use crate::store::{Effect, LineStep, StockLevel, TaskGroup, TaskOutcome, TaskQuery};
 use turno_core::id::{Serial, Sku};
@@ -226,8 +226,8 @@ async fn concurrent_finalizes_of_one_task_apply_each_line_once() {
 async fn control_without_the_lines_lock_only_the_key_of_the_move_prevents_a_second_effect() {
     let (store, url) = fresh_store().await;
     let (id, _) = taken(&store, vec![new_line(Movement::In, "tv", Goods::Quantity(1))]).await;
-    let unlocked = call::LINE_LOCK.text.replace("for update", "");
-    assert_ne!(unlocked, call::LINE_LOCK.text);
+    let unlocked = sql::LINE_LOCK.text.replace("for update", "");
+    assert_ne!(unlocked, sql::LINE_LOCK.text);
     let (one, two) = (outside(&url).await, outside(&url).await);
     let mut moved = Vec::new();
     for client in [&one, &two] {
@@ -238,7 +238,7 @@ async fn control_without_the_lines_lock_only_the_key_of_the_move_prevents_a_seco
     for client in [&one, &two] {
         let params: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
             [&id.0, &1_i32, &"tv", &1_i64, &"[]", &1_i64, &"ana", &1_i64];
-        moved.push(client.execute(call::STOCK_MOVE_ADD.text, &params).await.is_ok());
+        moved.push(client.execute(&sql::STOCK_MOVE_ADD.text, &params).await.is_ok());
         client.batch_execute("commit").await.unwrap();
     }
     assert_eq!(moved, [true, false]);

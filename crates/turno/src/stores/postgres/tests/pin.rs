@@ -1,7 +1,7 @@
 //! Leases that an application's open transaction asserts: takers are refused at once, and other commands are not
 //! affected.
 
-use super::super::call;
+use super::super::sql;
 use super::*;
 use crate::store::Past;
 use tokio::time::timeout;
@@ -77,9 +77,9 @@ async fn control_without_skip_locked_the_lock_waits_for_the_open_transaction() {
     let engine = outside(&url).await;
     let names = vec!["a"];
     engine.batch_execute("begin; set local lock_timeout = '100ms'").await.unwrap();
-    assert_eq!(engine.query(call::LEASE_LOCK.text, &[&names]).await.unwrap().len(), 0);
-    let waiting = call::LEASE_LOCK.text.replace(" skip locked", "");
-    assert_ne!(waiting, call::LEASE_LOCK.text);
+    assert_eq!(engine.query(&sql::LEASE_LOCK.text, &[&names]).await.unwrap().len(), 0);
+    let waiting = sql::LEASE_LOCK.text.replace(" skip locked", "");
+    assert_ne!(waiting, sql::LEASE_LOCK.text);
     let refused = engine.query(&waiting, &[&names]).await.unwrap_err();
     assert_eq!(refused.code(), Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE));
 }

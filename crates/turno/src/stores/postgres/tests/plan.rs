@@ -1,6 +1,6 @@
 //! The query plans of frequent statements, on a large database without statistics.
 
-use super::super::call::{self, Sql};
+use super::super::sql::{self, Sql};
 use super::*;
 
 const LARGE: &str = "
@@ -21,65 +21,65 @@ const LARGE: &str = "
 /// The statements that groups and the engine's background tasks run all the time.
 fn hot() -> [&'static Sql; 41] {
     [
-        &call::BODY_ADD,
-        &call::BODY_KNOWN,
-        &call::BODY_REPLACE,
-        &call::CAME_BACK_ADD,
-        &call::BODY_READ,
-        &call::HOT_FRONT,
-        &call::HOT_HEADS,
-        &call::HOT_HEAD_OF_ID,
-        &call::QUEUE_READ,
-        &call::HOT_REQUESTED,
-        &call::TYPING_READ,
-        &call::DONE_ADD,
-        &call::DONE_REMOVE,
-        &call::ERROR_ADD,
-        &call::HOT_EXPIRED,
-        &call::HOT_NEXT_EXPIRY,
-        &call::HOT_ADD,
-        &call::HOT_REMOVE,
-        &call::HOT_REQUEST,
-        &call::HOT_SAVE,
-        &call::ITEM_READ,
-        &call::HOT_FRONT_NAMED,
-        &call::HOT_FRONT_LOCK,
-        &call::HISTORY_READ,
-        &call::HISTORY_LIST,
-        &call::LEASE_INSERT,
-        &call::LEASE_LOCK,
-        &call::LEASE_LIST,
-        &call::LEASE_LOCK_BEATS,
-        &call::LEASE_PIN,
-        &call::LEASE_WORK,
-        &call::LEASE_READ,
-        &call::LEASE_SAVE,
-        &call::DONE_READ,
-        &call::HOT_READ,
-        &call::HOT_NEXT_LOOK,
-        &call::HOT_FIRST,
-        &call::HOT_FIRST_LOCK,
-        &call::HOT_MEMBERS,
-        &call::HOT_NEXT,
-        &call::LANE_LOCK,
+        &sql::BODY_ADD,
+        &sql::BODY_KNOWN,
+        &sql::BODY_REPLACE,
+        &sql::CAME_BACK_ADD,
+        &sql::BODY_READ,
+        &sql::HOT_FRONT,
+        &sql::HOT_HEADS,
+        &sql::HOT_HEAD_OF_ID,
+        &sql::QUEUE_READ,
+        &sql::HOT_REQUESTED,
+        &sql::TYPING_READ,
+        &sql::DONE_ADD,
+        &sql::DONE_REMOVE,
+        &sql::ERROR_ADD,
+        &sql::HOT_EXPIRED,
+        &sql::HOT_NEXT_EXPIRY,
+        &sql::HOT_ADD,
+        &sql::HOT_REMOVE,
+        &sql::HOT_REQUEST,
+        &sql::HOT_SAVE,
+        &sql::ITEM_READ,
+        &sql::HOT_FRONT_NAMED,
+        &sql::HOT_FRONT_LOCK,
+        &sql::HISTORY_READ,
+        &sql::HISTORY_LIST,
+        &sql::LEASE_INSERT,
+        &sql::LEASE_LOCK,
+        &sql::LEASE_LIST,
+        &sql::LEASE_LOCK_BEATS,
+        &sql::LEASE_PIN,
+        &sql::LEASE_WORK,
+        &sql::LEASE_READ,
+        &sql::LEASE_SAVE,
+        &sql::DONE_READ,
+        &sql::HOT_READ,
+        &sql::HOT_NEXT_LOOK,
+        &sql::HOT_FIRST,
+        &sql::HOT_FIRST_LOCK,
+        &sql::HOT_MEMBERS,
+        &sql::HOT_NEXT,
+        &sql::LANE_LOCK,
     ]
 }
 
 /// The statements that the sequencer and readers of events run all the time.
 fn events() -> [&'static Sql; 4] {
-    [&call::EVENT_LIST, &call::EVENT_PURGE, &call::EVENT_SEQUENCE, &call::EVENT_SPAN]
+    [&sql::EVENT_LIST, &sql::EVENT_PURGE, &sql::EVENT_SEQUENCE, &sql::EVENT_SPAN]
 }
 
 /// The statements behind lists, with the index that each must use.
 fn looks() -> [(&'static Sql, &'static str); 7] {
     [
-        (&call::ITEM_CANCELLED, "done_unacked"),
-        (&call::ITEM_EXHAUSTED, "hot_parked"),
-        (&call::ITEM_IN_PROCESS, "hot_expiry"),
-        (&call::ITEM_OF_KEY, "body_key"),
-        (&call::ITEM_PROCESSED, "done_pkey"),
-        (&call::ITEM_WAITING, "hot_pkey"),
-        (&call::LANE_NAMES, "hot_lane"),
+        (&sql::ITEM_CANCELLED, "done_unacked"),
+        (&sql::ITEM_EXHAUSTED, "hot_parked"),
+        (&sql::ITEM_IN_PROCESS, "hot_expiry"),
+        (&sql::ITEM_OF_KEY, "body_key"),
+        (&sql::ITEM_PROCESSED, "done_pkey"),
+        (&sql::ITEM_WAITING, "hot_pkey"),
+        (&sql::LANE_NAMES, "hot_lane"),
     ]
 }
 
@@ -89,8 +89,8 @@ async fn a_page_of_a_walk_reads_only_the_items_of_its_keys() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
-    client.batch_execute(call::SYNC_BEGIN.text).await.unwrap();
-    client.batch_execute(&format!("prepare p as {}", call::SYNC_UNFINISHED.text)).await.unwrap();
+    client.batch_execute(&sql::SYNC_BEGIN.text).await.unwrap();
+    client.batch_execute(&format!("prepare p as {}", &sql::SYNC_UNFINISHED.text)).await.unwrap();
     let lanes = (1..=500).map(|lane| lane.to_string()).collect::<Vec<_>>().join(",");
     let explain = format!("explain (analyze, timing off, costs off, summary off) execute p(2, '{{{lanes}}}')");
     let plan: Vec<String> = client.query(&explain, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
@@ -115,11 +115,11 @@ async fn no_frequent_statement_scans_a_whole_table() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
-    client.batch_execute(call::BEGIN.text).await.unwrap();
+    client.batch_execute(&sql::BEGIN.text).await.unwrap();
     let looks = looks();
     let looked = looks.iter().map(|(sql, _)| *sql);
-    for sql in hot().into_iter().chain(events()).chain([&call::SETTLED, &call::ERROR_LIST]).chain(looked) {
-        let params = client.prepare(sql.text).await.unwrap().params().len();
+    for sql in hot().into_iter().chain(events()).chain([&sql::SETTLED, &sql::ERROR_LIST]).chain(looked) {
+        let params = client.prepare(&sql.text).await.unwrap().params().len();
         let arguments = vec!["null"; params].join(", ");
         client.batch_execute(&format!("prepare p as {}", sql.text)).await.unwrap();
         let explain =
@@ -171,8 +171,8 @@ async fn a_large_intake_transaction_barely_slows_looks_and_other_queues() {
     }
     let xid = "select xid from turno.intake where queue = 3";
     let xid = number(&client, xid).await;
-    client.batch_execute(call::BEGIN.text).await.unwrap();
-    for (name, sql) in [("look", &call::INTAKE_LOOK), ("list", &call::INTAKE_LIST)] {
+    client.batch_execute(&sql::BEGIN.text).await.unwrap();
+    for (name, sql) in [("look", &sql::INTAKE_LOOK), ("list", &sql::INTAKE_LIST)] {
         client.batch_execute(&format!("prepare {name} as {}", sql.text)).await.unwrap();
     }
     let found = client.query("execute look(0, '{}', 10000)", &[]).await.unwrap();

@@ -39,7 +39,7 @@ async fn an_enqueue_locks_every_lane_of_its_group() {
     for held in keys {
         let of = (queue.id, turno_core::id::Lane::from_key(&Key::new(held).unwrap()));
         client.batch_execute("begin").await.unwrap();
-        client.execute(super::super::call::LANE_LOCK.text, &[&vec![super::super::lane::slot(of)]]).await.unwrap();
+        client.execute(&super::super::sql::LANE_LOCK.text, &[&vec![super::super::lane::slot(of)]]).await.unwrap();
         let items = keys.map(|key| new_item(&format!("{held}{key}"), Some(key), "{}")).to_vec();
         let mut waiting = Box::pin(enqueue(&store, &queue, items));
         let waits = tokio::time::timeout(std::time::Duration::from_millis(150), &mut waiting).await;

@@ -1,7 +1,8 @@
 //! Migrations, the dumped schema, and that every statement fits it.
 
-use super::super::call::{self, ALL};
+use super::super::sql::{ALL, is_script};
 use super::*;
+use crate::stores::statement::names_in;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -55,18 +56,16 @@ async fn the_schema_dump_matches_the_migrations() {
 async fn every_statement_can_be_prepared_on_a_fresh_database() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
-    for sql in ALL.iter().filter(|sql| !sql.is_script()) {
-        client.prepare(sql.text).await.unwrap_or_else(|error| panic!("{}: {error:?}", sql.name));
+    for sql in ALL.iter().filter(|sql| !is_script(sql)) {
+        client.prepare(&sql.text).await.unwrap_or_else(|error| panic!("{}: {error:?}", sql.name));
     }
 }
 
 #[test]
-fn every_file_is_a_statement_in_use() {
-    let files = std::fs::read_dir(Path::new(FOLDER).join("sql")).unwrap();
-    let files: BTreeSet<String> =
-        files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    let known: BTreeSet<String> = ALL.iter().map(|sql| sql.name.to_owned()).collect();
-    assert_eq!(files, known);
+fn every_statement_of_the_folder_is_in_the_list() {
+    let known: BTreeSet<String> = ALL.iter().map(|sql| sql.name.clone()).collect();
+    assert_eq!(names_in(&Path::new(FOLDER).join("sql")), known);
+    assert_eq!(known.len(), ALL.len(), "every name is unique");
 }
 
 /// The class of every advisory lock, with the statements that take it. Two purposes in one class would wait for each

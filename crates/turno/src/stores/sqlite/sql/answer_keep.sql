@@ -1,4 +1,4 @@
--- answer_keep
+-- name: answer_keep
 -- The first answer wins, unless it is older than ?7 and only waits to be purged.
 insert into answer (scope, key, fingerprint, status, body, made_at)
 values (?1, ?2, ?3, ?4, ?5, ?6)

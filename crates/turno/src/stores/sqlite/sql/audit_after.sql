@@ -1,4 +1,4 @@
--- audit_after
+-- name: audit_after
 -- Oldest first, along the primary key, for following the chain.
 select n, at, actor, via, action, resource, detail, hash
 from audit

@@ -1,4 +1,4 @@
--- audit_before
+-- name: audit_before
 -- Newest first, along the primary key, for display.
 select n, at, actor, via, action, resource, detail, hash
 from audit

@@ -1,4 +1,4 @@
--- audit_of_after
+-- name: audit_of_after
 -- Entries about one resource, oldest first, along audit_resource.
 select n, at, actor, via, action, resource, detail, hash
 from audit

@@ -1,4 +1,4 @@
--- audit_of_before
+-- name: audit_of_before
 -- Entries about one resource, newest first, along audit_resource.
 select n, at, actor, via, action, resource, detail, hash
 from audit

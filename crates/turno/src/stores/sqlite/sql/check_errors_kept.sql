@@ -1,4 +1,4 @@
--- check_errors_kept
+-- name: check_errors_kept
 -- Q9: An exhausted item keeps its errors.
 select 'item ' || x.seq, 'it is exhausted and no error is kept'
 from (

@@ -1,4 +1,4 @@
--- check_fence_ahead
+-- name: check_fence_ahead
 -- L2: A fence or seq beyond the sequence would be given out again.
 select x.what, x.number || ' is beyond the sequence, which has come to ' || (select value from number)
 from (

@@ -1,4 +1,4 @@
--- check_fences_of_lines
+-- name: check_fences_of_lines
 -- K2: Every line was applied under a fence that its task's lease had.
 select 'task ' || l.task || ', line ' || l.number, 'fence ' || l.applied_fence || ' never owned the task'
 from task_line l

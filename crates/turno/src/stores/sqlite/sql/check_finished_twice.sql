@@ -1,4 +1,4 @@
--- check_finished_twice
+-- name: check_finished_twice
 -- Q4: A finished item is not also unfinished.
 select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'it is finished and unfinished at once',
        h.queue, h.lane, h.seq

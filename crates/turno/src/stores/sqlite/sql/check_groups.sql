@@ -1,4 +1,4 @@
--- check_groups
+-- name: check_groups
 -- Q10: A delivery in process has as many items as it was handed out with; otherwise it can neither be settled nor
 -- expire.
 select 'queue ' || q.name || coalesce(', key ' || min(b.key), ', lane ' || h.lane, ', place ' || min(h.seq)),

@@ -1,4 +1,4 @@
--- check_heads
+-- name: check_heads
 -- Q1: A lane has one head, its first item; a second or a later head could overtake it. An exhausted item of a sync
 -- queue does not hold its lane, so it does not count.
 select 'queue ' || x.name || ', ' || coalesce('key ' || x.key, 'lane ' || x.lane),

@@ -1,4 +1,4 @@
--- check_history_overlap
+-- name: check_history_overlap
 -- L12: Ownerships of a resource do not overlap: each begins after the previous one has ended.
 select x.resource, 'fence ' || x.fence || ' began at ' || x.locked_at || ', and the one before ended at ' || x.before_at
 from (

@@ -1,4 +1,4 @@
--- check_lost
+-- name: check_lost
 -- Q5: Every accepted item is unfinished or finished; no item disappears.
 select 'queue ' || q.name || x.which, x.what, x.queue, x.lane, x.seq
 from (

@@ -1,4 +1,4 @@
--- check_moves
+-- name: check_moves
 -- K1: Every stock move belongs to an applied line, and a completed task has only applied lines.
 select x.what, x.detail
 from (

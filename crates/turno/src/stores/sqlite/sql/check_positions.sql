@@ -1,4 +1,4 @@
--- check_positions
+-- name: check_positions
 -- V1: Positions of events are consecutive, because listeners cannot detect a hole.
 select 'position ' || x.before, 'the next one is ' || x.pos
 from (

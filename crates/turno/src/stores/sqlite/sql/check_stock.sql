@@ -1,4 +1,4 @@
--- check_stock
+-- name: check_stock
 -- K3: Stock is the sum of its moves, both in units and in serial numbers.
 select 'article ' || x.sku, x.quantity || ' in stock, moves say ' || x.moved || '; '
        || x.serials || ' serial numbers, moves say ' || x.named

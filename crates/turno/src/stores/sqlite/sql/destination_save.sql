@@ -1,4 +1,4 @@
--- destination_save
+-- name: destination_save
 -- Of two processes that change the same version, the first wins. The other changes no row.
 insert into destination (
     queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since, revive_until, stuck_at

@@ -1,4 +1,4 @@
--- done_count
+-- name: done_count
 -- From done_age alone: processed, exhausted, cancelled.
 select
     coalesce(sum(ended = 0), 0),

@@ -1,4 +1,4 @@
--- error_of_fence
+-- name: error_of_fence
 select error, retry_at, expired
 from attempt_error
 where seq = ?1 and fence = ?2

@@ -1,4 +1,4 @@
--- event_list
+-- name: event_list
 -- SQLite has one writer at a time, so numbers become visible in order. Events of items are stored with numbers; people
 -- know an item by its queue and id.
 select e.n, e.topic, e.name, coalesce(q.name || '/' || b.id, e.resource), e.at, e.fence, e.by_user, e.detail, b.key

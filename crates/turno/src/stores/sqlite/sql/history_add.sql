@@ -1,4 +1,4 @@
--- history_add
+-- name: history_add
 -- Without `on conflict`: an ownership ends once, so a second end under the same fence must fail.
 insert into lease_history (
     holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,

@@ -1,4 +1,4 @@
--- history_after
+-- name: history_after
 -- Oldest first, along the primary key.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, at, reason, cause, by_user, note

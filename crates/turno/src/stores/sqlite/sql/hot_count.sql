@@ -1,4 +1,4 @@
--- hot_count
+-- name: hot_count
 -- Unfinished items by state: pending, in process, error, exhausted. The rule is Item::state, after Item::lapsed. The
 -- last column is since when the oldest item waits. As in queue_busy, three indexes together cover every item once:
 -- heads, handed-out items (of all queues, but they are few), and the rest of the lanes.

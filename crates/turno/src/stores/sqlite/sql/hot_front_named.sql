@@ -1,8 +1,7 @@
--- hot_front_named
+-- name: hot_front_named
 -- A lane's front with ids and keys. The cross join fixes the order of the tables: the lane is read from hot_lane, and
 -- each body by its primary key.
-select hot.seq, hot.queue, hot.lane, hot.enqueued_at, hot.not_before, hot.ready_at, hot.expires_at, hot.claimed_at,
-    hot.attempt, hot.fence, hot.grp, hot.last, hot.revision, hot.handed, hot.parked, hot.holder, hot.size,
+select {hot.hot},
     body.id, body.key
 from hot
 cross join body on body.seq = hot.seq

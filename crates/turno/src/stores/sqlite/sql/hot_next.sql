@@ -1,7 +1,6 @@
--- hot_next
+-- name: hot_next
 -- The first item of a lane that is not in this delivery and may become the head.
-select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
-    revision, handed, parked, holder, size
+select {hot}
 from hot
 where queue = ?1 and lane = ?2 and (fence <> ?3 or expires_at is null)
 order by seq

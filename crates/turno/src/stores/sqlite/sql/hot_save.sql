@@ -1,4 +1,4 @@
--- hot_save
+-- name: hot_save
 -- Seq, queue and lane never change, so the index hot_lane is not touched.
 update hot set
     enqueued_at = ?2,

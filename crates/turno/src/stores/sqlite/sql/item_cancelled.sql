@@ -1,4 +1,4 @@
--- item_cancelled
+-- name: item_cancelled
 -- Uses the index done_unacked.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from done

@@ -1,4 +1,4 @@
--- item_exhausted
+-- name: item_exhausted
 -- Items parked in their lanes (hot_parked), finished as exhausted (done_unacked), or handed out for the last time and
 -- expired but not settled yet (hot_expiry). The rule is Item::lapsed.
 with page (seq) as (

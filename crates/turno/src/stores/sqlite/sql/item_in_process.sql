@@ -1,4 +1,4 @@
--- item_in_process
+-- name: item_in_process
 -- Uses hot_expiry, which has only the handed-out items of all queues, and those are few. The rule is Item::state.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from hot indexed by hot_expiry

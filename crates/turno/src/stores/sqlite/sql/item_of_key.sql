@@ -1,4 +1,4 @@
--- item_of_key
+-- name: item_of_key
 -- Uses body_key; a state filter is checked item by item. The rule is Item::state, after Item::lapsed.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from body indexed by body_key

@@ -1,4 +1,4 @@
--- item_processed
+-- name: item_processed
 -- Scans the finished items of all queues by seq. Most are processed, and an index for them would cost every ack.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from done not indexed

@@ -1,4 +1,4 @@
--- item_waiting
+-- name: item_waiting
 -- Pending or failed items, scanning all unfinished ones by seq. The rule is Item::state, after Item::lapsed.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from hot not indexed

@@ -1,4 +1,4 @@
--- lane_locks
+-- name: lane_locks
 -- Counts lanes with a live delivery, with waiting items, and with either. Reads the lanes of each queue from hot_lane.
 select
     coalesce(sum(live), 0),

@@ -1,11 +1,9 @@
--- lane_look
+-- name: lane_look
 -- The first items of a lane, and behind them those that are ready or handed out. In a sound lane those are only the
 -- items of a delivery. One statement, so that all rows are as of one instant.
-select f.seq, f.queue, f.lane, f.enqueued_at, f.not_before, f.ready_at, f.expires_at, f.claimed_at,
-       f.attempt, f.fence, f.grp, f.last, f.revision, f.handed, f.parked, f.holder, f.size, b.id, b.key
+select {f.hot}, b.id, b.key
 from (
-    select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+    select {h.hot},
            row_number() over (order by h.seq) as place
     from hot h
     where h.queue = ?1 and h.lane = ?2

@@ -1,4 +1,4 @@
--- lane_names
+-- name: lane_names
 select distinct lane
 from hot
 where queue = ?1 and lane >= ?2 and not parked

@@ -1,4 +1,4 @@
--- lease_lines
+-- name: lease_lines
 -- Scans the primary key, also over leases without a waiting line. Rarely used: only when a user is disabled.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, waiting,

@@ -1,4 +1,4 @@
--- lease_list
+-- name: lease_list
 -- Scans a range of names in the primary key; a page starts right behind the last name of the previous one. A blob is
 -- greater than every text, so without an upper bound the range ends with the table.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,

@@ -1,4 +1,4 @@
--- lease_read
+-- name: lease_read
 -- Every heartbeat runs this: one search by primary key. The columns of a grant have the same order in every statement,
 -- so that one function reads them all.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,

@@ -1,4 +1,4 @@
--- lease_save
+-- name: lease_save
 -- Inserts a resource never seen. A missing row needs no lock, because there is only one writer at a time.
 insert into lease (
     holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,

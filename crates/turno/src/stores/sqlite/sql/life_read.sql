@@ -1,4 +1,4 @@
--- life_read
+-- name: life_read
 select l.identifier, l.timeline, l.started,
        (select n.value from number n),
        coalesce((select s.seq from sqlite_sequence s where s.name = 'task'), 0),

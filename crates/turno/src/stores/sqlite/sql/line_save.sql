@@ -1,4 +1,4 @@
--- line_save
+-- name: line_save
 insert into task_line (
     number, movement, sku, quantity, serials, status, error, applied_at, applied_fence, applied_by, task
 )

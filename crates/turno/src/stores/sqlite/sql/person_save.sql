@@ -1,4 +1,4 @@
--- person_save
+-- name: person_save
 -- The creation time never changes.
 insert into person (id, name, role, disabled, password, created_at)
 values (?1, ?2, ?3, ?4, ?5, ?6)

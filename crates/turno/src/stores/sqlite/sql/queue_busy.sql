@@ -1,4 +1,4 @@
--- queue_busy
+-- name: queue_busy
 -- Whether a queue has unfinished items, or finished exhausted ones, which can be re-queued. No index covers all
 -- unfinished items, because it would cost every write. Each item is a head, or handed out, or in a lane, and each of
 -- these has an index.

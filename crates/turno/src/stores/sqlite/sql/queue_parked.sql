@@ -1,4 +1,4 @@
--- queue_parked
+-- name: queue_parked
 -- Exhausted items that hold their lanes, in order. Uses hot_parked.
 select body.id
 from hot indexed by hot_parked

@@ -1,4 +1,4 @@
--- queue_rates
+-- name: queue_rates
 -- Acked items and failed attempts after ?2, counted up to a bound. Uses done_age and attempt_error_age.
 select
     (select count(*) from (select 1 from done where queue = ?1 and at > ?2 and ended = 0 limit ?3)),

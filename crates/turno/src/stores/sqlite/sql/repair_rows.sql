@@ -1,7 +1,6 @@
--- repair_rows
+-- name: repair_rows
 -- The first rows of a lane and every row that is ready, handed out or damaged; or one row without a lane.
-select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+select {h.hot},
        b.id, b.key, d.seq is not null
 from hot h
 left join body b on b.seq = h.seq

@@ -1,4 +1,4 @@
--- task_held
+-- name: task_held
 -- Tasks with an ownership, live or expired. Only in these two statuses can a task have one. Both ranges of task_status
 -- are read completely, because few tasks are in work at a time.
 select id, title, status, created_at, created_by, updated_at, finalized

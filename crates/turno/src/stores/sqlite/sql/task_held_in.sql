@@ -1,4 +1,4 @@
--- task_held_in
+-- name: task_held_in
 -- Tasks with an ownership in one status, newest first, from task_status.
 select id, title, status, created_at, created_by, updated_at, finalized
 from task

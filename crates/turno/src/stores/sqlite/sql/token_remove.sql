@@ -1,4 +1,4 @@
--- token_remove
+-- name: token_remove
 -- Deletes a token with its sessions, and the sessions of those.
 with recursive dead (id) as (
     select id from token where id = ?1

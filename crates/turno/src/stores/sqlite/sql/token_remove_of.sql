@@ -1,4 +1,4 @@
--- token_remove_of
+-- name: token_remove_of
 -- Deletes all tokens of a user with their sessions, and the sessions of those.
 with recursive dead (id) as (
     select id from token where user_id = ?1

@@ -2,7 +2,10 @@
 
 use super::Folder;
 use super::schema::fresh;
+use crate::stores::sqlite::sql::ALL;
+use crate::stores::statement::names_in;
 use rusqlite::Connection;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Tables that grow with use. No statement may scan one of them.
@@ -26,21 +29,6 @@ const GROWING: &[&str] = &[
     "stock_move",
     "answer",
 ];
-
-/// Returns name and text of every statement.
-fn statements() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stores/sqlite/sql");
-    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let mut found: Vec<_> = files
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(path).unwrap())
-        })
-        .collect();
-    found.sort();
-    assert!(found.len() > 40);
-    found
-}
 
 /// Returns the steps of a plan that scan a growing table.
 fn scans(connection: &Connection, text: &str) -> Vec<String> {
@@ -79,9 +67,17 @@ fn fill(connection: &Connection) {
 fn every_statement_can_be_prepared() {
     let folder = Folder::new();
     let connection = fresh(&folder);
-    for (name, text) in statements() {
-        assert!(connection.prepare(&text).is_ok(), "{name}: {:?}", connection.prepare(&text).err());
+    for sql in ALL {
+        assert!(connection.prepare(sql).is_ok(), "{}: {:?}", sql.name, connection.prepare(sql).err());
     }
+}
+
+#[test]
+fn every_statement_of_the_folder_is_in_the_list() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stores/sqlite/sql");
+    let known: BTreeSet<String> = ALL.iter().map(|sql| sql.name.clone()).collect();
+    assert_eq!(names_in(&folder), known);
+    assert_eq!(known.len(), ALL.len(), "every name is unique");
 }
 
 #[test]
@@ -89,8 +85,8 @@ fn no_statement_scans_a_growing_table() {
     let folder = Folder::new();
     let connection = fresh(&folder);
     fill(&connection);
-    for (name, text) in statements().into_iter().filter(|(_, text)| !text.contains("pragma")) {
-        assert_eq!(scans(&connection, &text), Vec::<String>::new(), "{name}");
+    for sql in ALL.iter().filter(|sql| !sql.contains("pragma")) {
+        assert_eq!(scans(&connection, sql), Vec::<String>::new(), "{}", sql.name);
     }
     let control = scans(&connection, "select seq from hot where attempt = ?1");
     assert_eq!(control.len(), 1, "the check detects a scan");
@@ -128,11 +124,9 @@ fn frequent_statements_use_their_index_and_do_not_sort() {
         ("task_once", "task_once (once_scope=? AND once_key=?)"),
         ("item_purge", "done_age (queue=? AND at<?)"),
     ];
-    for (name, text) in statements() {
-        let Some((_, index)) = expected.iter().find(|(known, _)| *known == name) else {
-            continue;
-        };
-        let mut explain = connection.prepare(&format!("explain query plan {text}")).unwrap();
+    for (name, index) in expected {
+        let sql = ALL.iter().find(|sql| sql.name == name).expect(name);
+        let mut explain = connection.prepare(&format!("explain query plan {}", sql.text)).unwrap();
         let mut rows = explain.raw_query();
         let mut plan = String::new();
         while let Some(row) = rows.next().unwrap() {

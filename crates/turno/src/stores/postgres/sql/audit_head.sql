@@ -1,2 +1,0 @@
--- audit_head
-select n, hash from turno.audit_head

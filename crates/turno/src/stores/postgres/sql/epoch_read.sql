@@ -1,2 +1,0 @@
--- epoch_read
-select epoch from turno.mark

@@ -1,2 +1,0 @@
--- hint_listen
-listen turno

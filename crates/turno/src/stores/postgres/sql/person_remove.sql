@@ -1,2 +1,0 @@
--- person_remove
-delete from turno.person where id = $1::text

@@ -1,2 +1,0 @@
--- queue_lock
-select id, name, policy, version, paused, purged, push from turno.queue where name = $1::text for update

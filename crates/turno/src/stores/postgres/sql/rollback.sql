@@ -1,2 +1,0 @@
--- rollback
-rollback

@@ -1,2 +1,0 @@
--- stock_save
-update turno.stock set quantity = quantity + $2::bigint where sku = $1::text

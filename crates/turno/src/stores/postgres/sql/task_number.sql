@@ -1,2 +1,0 @@
--- task_number
-select nextval(pg_get_serial_sequence('turno.task', 'id'))

@@ -1,2 +1,0 @@
--- xact_status
-select pg_xact_status($1::text::xid8)

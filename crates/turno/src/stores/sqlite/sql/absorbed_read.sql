@@ -1,2 +1,0 @@
--- absorbed_read
-select digest, at from absorbed where queue = ?1 and id = ?2

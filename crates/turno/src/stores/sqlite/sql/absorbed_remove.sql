@@ -1,2 +1,0 @@
--- absorbed_remove
-delete from absorbed where queue = ?1 and id = ?2

@@ -1,2 +1,0 @@
--- body_id
-select id from body where seq = ?1

@@ -1,2 +1,0 @@
--- body_remove
-delete from body where seq = ?1

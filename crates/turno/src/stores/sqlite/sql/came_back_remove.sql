@@ -1,2 +1,0 @@
--- came_back_remove
-delete from came_back where seq = ?1

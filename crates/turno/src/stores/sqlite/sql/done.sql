@@ -1,0 +1,12 @@
+-- name: done_add
+insert into done (seq, queue, ended, at, attempt, fence, revision, holder, handed_at)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+
+-- name: done_read
+select seq, queue, ended, at, attempt, fence, revision, holder, handed_at
+from done
+where seq = ?1
+
+-- name: done_remove
+-- A finished item is re-queued.
+delete from done where seq = ?1

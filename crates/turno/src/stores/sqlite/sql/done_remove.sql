@@ -1,3 +1,0 @@
--- done_remove
--- A finished item is re-queued.
-delete from done where seq = ?1

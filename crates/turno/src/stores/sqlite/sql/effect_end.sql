@@ -1,3 +1,0 @@
--- effect_end
--- The effect's writes, if they were not undone, belong to the transaction now.
-release effect

@@ -1,2 +1,0 @@
--- error_remove
-delete from attempt_error where seq = ?1

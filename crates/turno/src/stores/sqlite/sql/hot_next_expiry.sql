@@ -1,2 +1,0 @@
--- hot_next_expiry
-select min(expires_at) from hot where expires_at > ?1

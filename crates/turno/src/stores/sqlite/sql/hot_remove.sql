@@ -1,2 +1,0 @@
--- hot_remove
-delete from hot where seq = ?1

@@ -1,2 +1,0 @@
--- lease_due_next
-select min(look_at) from lease where look_at > ?1

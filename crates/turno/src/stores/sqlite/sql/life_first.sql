@@ -1,3 +1,0 @@
--- life_first
-insert into sqlite_sequence (name, seq)
-select ?1, 0 where not exists (select 1 from sqlite_sequence s where s.name = ?1)

@@ -1,2 +1,0 @@
--- link_read
-select hash, user_id, expires_at, created_at from link where hash = ?1

@@ -1,2 +1,0 @@
--- link_spend
-delete from link where hash = ?1

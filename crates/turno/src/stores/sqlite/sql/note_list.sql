@@ -1,3 +1,0 @@
--- note_list
--- Oldest first, from task_note_task.
-select at, actor, via, what, line, detail, n from task_note where task = ?1 and n > ?3 order by n limit ?2

@@ -1,3 +1,0 @@
--- person_admins
--- Administrators who can sign in. There are few people, and changes of access are rare, so no index is needed.
-select count(*) from person where role = 'admin' and not disabled

@@ -1,2 +1,0 @@
--- person_remove
-delete from person where id = ?1

@@ -1,2 +1,0 @@
--- queue_name
-select name from queue where id = ?1

@@ -1,2 +1,0 @@
--- schema_read
-select version, min_compatible from schema_version

@@ -1,2 +1,0 @@
--- serial_add
-insert into stock_serial (sku, serial) values (?1, ?2)

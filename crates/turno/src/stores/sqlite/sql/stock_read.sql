@@ -1,2 +1,0 @@
--- stock_read
-select quantity from stock where sku = ?1
