@@ -7,19 +7,21 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `call`, `link`, `slot`, `failure` | statements, a connection, the slot that keeps it, the errors |
+//! | `sql`, `call` | the list of statements; a statement with its parameters |
+//! | `connection`, `slot`, `read`, `error` | a connection, the slot that keeps it, reads outside of groups, the errors |
 //! | `tx`, `commit` | a group's transaction, and finding out its outcome |
 //! | `lease`, `enqueue`, `claim`, `settle`, `manage`, `task`, `access` | the rows that each kind of group locks and reads |
 //! | `changes` | the rows that queue commands write |
-//! | `line`, `effect` | one line of a finalize, and an application's own effect |
+//! | `arrive` | inbox items that are written without reading first |
+//! | `line`, `effect`, `stock` | one line of a finalize, an application's own effect, and the stock ledger |
 //! | `audit` | the audit's head, which every transaction locks last, and its entries |
 //! | `sync` | triggers on tables of applications, and reading those tables |
 //! | `intake` | taking in what applications enqueued or completed in their own transactions |
 //! | `floor`, `expiry`, `lane` | where index scans start, so that they skip dead entries |
 //! | `life` | lives of the database: caches are cleared when a new life begins |
-//! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
-//! | `row`, `lease_row`, `task_row`, `access_row` | conversion between columns and values |
-//! | `hint`, `migrate` | hints to other processes; the schema |
+//! | `item`, `queue`, `event`, `answer`, `purge`, `check`, `repair` | everything else outside of groups |
+//! | `row` | conversion between columns and values |
+//! | `hint`, `schema` | hints to other processes; the schema |
 //!
 //! All transactions lock in one order: task, lease, line, article (or lane, item, queue), and the audit's head last. No
 //! transaction waits for a lock that an application can hold: leases that an open transaction asserts are skipped and
@@ -28,7 +30,6 @@
 //! Not here: rules (the core's), retries of conflicts (the engine's), TLS (the server's).
 
 mod access;
-mod access_row;
 mod answer;
 mod arrive;
 mod audit;
@@ -37,35 +38,34 @@ mod changes;
 mod check;
 mod claim;
 mod commit;
+mod connection;
 mod destination;
 mod effect;
 mod enqueue;
+mod error;
 mod event;
 mod expiry;
-mod failure;
 mod floor;
 mod hint;
 mod intake;
+mod item;
 mod lane;
 mod lease;
-mod lease_row;
 mod life;
 mod line;
-mod link;
 mod manage;
-mod migrate;
 mod purge;
 mod queue;
 mod read;
-mod record;
 mod repair;
 mod row;
+mod schema;
 mod settle;
 mod slot;
 mod sql;
+mod stock;
 mod sync;
 mod task;
-mod task_row;
 #[cfg(test)]
 mod tests;
 mod tx;
@@ -77,6 +77,7 @@ use crate::store::{
     PutQueue, QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store,
     StoreError, TaskPage, TaskQuery, TokenFound,
 };
+use connection::Address;
 use event::Sequencer;
 use expiry::Expiry;
 use floor::Floors;
@@ -84,7 +85,6 @@ use hint::Hints;
 use intake::Intake;
 use lane::Lanes;
 use life::{Lives, Recorded};
-use link::Address;
 use slot::Slot;
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,9 +147,9 @@ impl PostgresStore {
         let address = Address::parse(url)?;
         let mut link = address.connect().await?;
         if migrate {
-            migrate::migrate(&mut link).await?;
+            schema::migrate(&mut link).await?;
         } else {
-            migrate::look(&mut link).await?.required()?;
+            schema::look(&mut link).await?.required()?;
         }
         let description = format!("PostgreSQL {}, {}", link.version, display_location(&address));
         let floors = Floors::default();
@@ -180,7 +180,7 @@ impl PostgresStore {
 
     /// Reads the schema's version of the database that the URL names.
     pub(crate) async fn schema_of(url: &str) -> Result<SchemaState, StoreError> {
-        migrate::look(&mut Address::parse(url)?.connect().await?).await
+        schema::look(&mut Address::parse(url)?.connect().await?).await
     }
 }
 

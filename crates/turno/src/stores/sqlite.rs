@@ -14,30 +14,34 @@ mod backup;
 mod changes;
 mod check;
 mod checkpoint;
+mod claim;
+mod commit;
 mod connection;
 mod destination;
 mod effect;
+mod enqueue;
 mod error;
 mod event;
 mod file;
+mod item;
 mod lease;
 mod life;
 mod line;
-mod looks;
+mod manage;
 mod purge;
 mod queue;
-mod records;
 mod repair;
-mod rows;
+mod row;
 mod schema;
+mod settle;
 mod sql;
 mod stock;
 mod sync;
 mod task;
 #[cfg(test)]
 mod tests;
+mod tx;
 mod workers;
-mod write;
 
 use crate::clock::Clock;
 use crate::store::{
@@ -47,8 +51,8 @@ use crate::store::{
     TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
+use commit::{commit, numbers};
 use file::{File, Probed};
-use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::Notify;
@@ -56,13 +60,13 @@ use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::destination::Destination;
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{DeliveryRef, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
+use tx::{Write, begin, marks};
 use workers::Workers;
-use write::{Write, begin, marks};
 
 /// The store for a SQLite file.
 ///
@@ -145,45 +149,6 @@ fn now(clock: &Clock) -> Time {
     clock.observe(clock.machine())
 }
 
-/// Runs all groups in one transaction. Returns `AccessChanged` if the epoch is not `as_of`.
-fn commit(
-    db: &mut Connection,
-    clock: &Clock,
-    groups: &[Group],
-    as_of: Option<Epoch>,
-) -> Result<Vec<Outcomes>, StoreError> {
-    let write = begin(db, clock)?;
-    if as_of.is_some_and(|as_of| as_of != write.epoch) {
-        return Err(StoreError::AccessChanged);
-    }
-    let (tx, now) = (&write.tx, write.now);
-    let run = |group: &Group| match group {
-        Group::Lease(group) => lease::run(tx, now, group),
-        Group::Enqueue(group) => queue::enqueue(tx, now, group),
-        Group::Claim(group) => queue::claim(tx, now, group),
-        Group::Settle(group) => queue::settle(tx, now, group),
-        Group::Manage(group) => queue::manage(tx, now, group),
-        Group::Clear(group) => queue::clear(tx, now, group),
-        Group::Typing(group) => queue::typing(tx, now, group),
-        Group::Task(group) => task::run(tx, now, group),
-        Group::Access(group) => access::run(tx, now, group),
-    };
-    let outcomes = groups.iter().map(run).collect::<Result<_, _>>()?;
-    write.commit()?;
-    Ok(outcomes)
-}
-
-/// Takes `count` fresh numbers from the one sequence.
-fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
-    if count == 0 {
-        return Ok(Numbers::new(Vec::new()));
-    }
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let mut take = tx.prepare_cached(&sql::NUMBER_TAKE)?;
-    let last: i64 = take.query_row([count], |row| row.get(0))?;
-    Ok(Numbers::new((last - count + 1..=last).collect()))
-}
-
 impl SqliteStore {
     /// Runs `work` in a write transaction, which `work` commits.
     fn write<T: Send + 'static>(
@@ -237,7 +202,7 @@ impl Store for SqliteStore {
     }
 
     fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
-        self.write(move |write| looks::put_queue(write, &put, by))
+        self.write(move |write| queue::put(write, &put, by))
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
@@ -253,52 +218,52 @@ impl Store for SqliteStore {
     }
 
     fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()> {
-        self.write(move |write| looks::pause_queue(write, &pause))
+        self.write(move |write| queue::pause(write, &pause))
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
-        self.looks.run(move |db| looks::queue_named(db, &name))
+        self.looks.run(move |db| queue::find(db, &name))
     }
 
     fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
-        self.looks.run(|db| looks::queues(db))
+        self.looks.run(|db| queue::list(db))
     }
 
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| looks::expired(db, now(&clock), limit))
+        self.looks.run(move |db| item::expired(db, now(&clock), limit))
     }
 
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
-        self.looks.run(move |db| looks::next_look(db, queue, after))
+        self.looks.run(move |db| item::next_look(db, queue, after))
     }
 
     fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
-        self.beats.run(move |db| looks::settled(db, &reference))
+        self.beats.run(move |db| settle::settled(db, &reference))
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::find_item(db, now(&clock), queue, &id))
+        self.looks.run(move |db| item::find_item(db, now(&clock), queue, &id))
     }
 
     fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
-        self.looks.run(move |db| records::absorber(db, queue, &id, &key))
+        self.looks.run(move |db| item::absorber(db, queue, &id, &key))
     }
 
     fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::list(db, now(&clock), queue, &query))
+        self.looks.run(move |db| item::list(db, now(&clock), queue, &query))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::counts(db, now(&clock), queue))
+        self.looks.run(move |db| item::counts(db, now(&clock), queue))
     }
 
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::pulse(db, now(&clock), queue, since))
+        self.looks.run(move |db| item::pulse(db, now(&clock), queue, since))
     }
 
     fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
@@ -306,21 +271,21 @@ impl Store for SqliteStore {
     }
 
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
-        self.looks.run(move |db| records::waits(db, queue, since, limit))
+        self.looks.run(move |db| item::waits(db, queue, since, limit))
     }
 
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::lane_front(db, now(&clock), queue, lane, size))
+        self.looks.run(move |db| item::lane_front(db, now(&clock), queue, lane, size))
     }
 
     fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
-        self.looks.run(move |db| records::lanes(db, queue, after, limit))
+        self.looks.run(move |db| item::lanes(db, queue, after, limit))
     }
 
     fn lane_locks(&self) -> Pending<'_, LaneLocks> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::lane_locks(db, now(&clock)))
+        self.looks.run(move |db| item::lane_locks(db, now(&clock)))
     }
 
     fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {

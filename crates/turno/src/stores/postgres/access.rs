@@ -4,10 +4,10 @@
 //! lock anyway, and rows that are read under it cannot change until the commit.
 
 use super::PostgresStore;
-use super::access_row::{TOKEN, link, person, token};
 use super::audit;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
+use super::row::access::{TOKEN, link, person, token};
 use super::row::{garbled, get};
 use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};

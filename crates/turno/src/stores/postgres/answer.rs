@@ -3,9 +3,9 @@
 use super::PostgresStore;
 use super::audit::hash;
 use super::call::Call;
-use super::failure::TripError;
-use super::migrate;
+use super::error::TripError;
 use super::row::{garbled, get};
+use super::schema;
 use super::sql;
 use crate::store::{Answer, SchemaState, StoreError};
 use tokio_postgres::Row;
@@ -42,7 +42,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn schema_look(&self) -> Result<SchemaState, StoreError> {
-        migrate::state(&self.read(vec![Call::new(&sql::SCHEMA_READ)]).await?.take())
+        schema::state(&self.read(vec![Call::new(&sql::SCHEMA_READ)]).await?.take())
     }
 
     pub(super) async fn settings_unsafe(&self) -> Result<Vec<String>, StoreError> {

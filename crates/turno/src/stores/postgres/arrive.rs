@@ -6,7 +6,7 @@
 
 use super::PostgresStore;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::row::get;
 use super::slot::{Slot, Taken};
 use super::sql;

@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::lease::add_events;
 use super::row::{garbled, get, maybe_name, name};
 use super::sql;

@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::row::get;
 use super::sql::{self, Sql};
 use crate::store::{Check, Damaged, Finding, StoreError};

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::floor::{BOTTOM, HeadPosition, Scan};
 use super::row::{ITEM, body, get, item};
 use super::sql;

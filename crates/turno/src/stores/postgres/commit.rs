@@ -1,7 +1,7 @@
 //! From a group to its committed answers, even if the connection is lost.
 
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::floor::Scan;
 use super::slot::{Slot, Taken};
 use super::sql;

@@ -2,7 +2,7 @@
 
 use super::PostgresStore;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::row::{garbled, get};
 use super::sql;
 use crate::store::StoreError;

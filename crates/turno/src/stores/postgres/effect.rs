@@ -5,8 +5,8 @@
 //! changed transaction id reveals it afterwards.
 
 use super::call::Call;
-use super::failure::TripError;
-use super::link::Link;
+use super::connection::Link;
+use super::error::TripError;
 use super::sql;
 use crate::store::{Dialect, Effect, EffectError, LineToApply, Pending, StoreError, Tx, Value};
 use std::error::Error;

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::lane::{self, QueueLane};
 use super::purge;
 use super::row::{ITEM, get, item, maybe_name, name};

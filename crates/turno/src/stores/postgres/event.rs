@@ -10,7 +10,7 @@
 
 use super::PostgresStore;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::life::Remembered;
 use super::row::{garbled, get, maybe_name};
 use super::slot::Slot;

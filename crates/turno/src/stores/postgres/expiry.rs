@@ -4,6 +4,8 @@
 use super::life::{Generation, Remembered};
 use turno_core::time::{Span, Time};
 
+/// How far behind the clock scans for expired deliveries and due leases start, once all earlier ones are settled.
+pub(super) const EXPIRY_MARGIN: Span = Span::from_secs(60);
 /// The instant before anything can expire.
 const BOTTOM: Time = Time(i64::MIN);
 /// How often everything is scanned.

@@ -4,9 +4,9 @@
 //! cannot be sent are dropped, and after a lost connection this process receives the hint `All`.
 
 use super::call::Call;
-use super::failure::TripError;
+use super::connection::{Address, CONNECT_TIMEOUT};
+use super::error::TripError;
 use super::floor::Floors;
-use super::link::{Address, CONNECT_TIMEOUT};
 use super::sql;
 use crate::store::{Hint, StoreError};
 use futures_util::{FutureExt, StreamExt, stream};

@@ -11,7 +11,7 @@
 mod backlog;
 
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::read::free;
 use super::row::{self, garbled, get, maybe_name, name};
 use super::slot::{Slot, Taken};

@@ -11,7 +11,7 @@
 //! overtaken by newer ones.
 
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::life::{Generation, Remembered};
 use super::row::get;
 use super::sql;

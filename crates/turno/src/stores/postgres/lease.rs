@@ -1,18 +1,23 @@
 //! Leases: the group's transaction, reads without locks, and the history.
 
+use super::PostgresStore;
 use super::audit;
 use super::call::Call;
-use super::failure::TripError;
-use super::lease_row::{ended_to, state, waiting_to};
-use super::row::get;
+use super::error::TripError;
+use super::expiry::EXPIRY_MARGIN;
+use super::read::free;
+use super::row::lease::{ended_to, ending, state, waiting_to};
+use super::row::{self, get};
 use super::sql;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
-use crate::store::{LeaseGroup, LeaseRead, LeaseWrite, Outcomes};
+use crate::engine::LOOK_AGAIN;
+use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, Peeked, StoreError};
 use std::collections::HashSet;
 use tokio_postgres::Row;
 use turno_core::event::Event;
-use turno_core::id::{Fence, Resource};
-use turno_core::lease::{Action, Grant, State};
+use turno_core::id::{Fence, Resource, UserId};
+use turno_core::lease::{Action, Ending, Grant, State};
+use turno_core::limits::NAME_MAX;
 use turno_core::time::{Span, Time};
 
 /// The locks that a group takes on its lease rows.
@@ -182,4 +187,110 @@ pub(super) fn add_events(events: &[Event]) -> Call<'_> {
         .maybe_bigs(events.iter().map(|event| event.fence.map(|Fence(fence)| fence)))
         .maybe_texts(events.iter().map(|event| Some(event.by.as_ref()?.as_str())))
         .maybe_texts(events.iter().map(|event| event.detail.as_deref()))
+}
+
+impl PostgresStore {
+    pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<Peeked, StoreError> {
+        let calls =
+            vec![Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
+        let mut answers = self.read_on(free(&self.peekers), calls).await?;
+        let rows = answers.take();
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        Ok(Peeked { now: moment.now, epoch: moment.epoch, states: states(&rows, resources)? })
+    }
+
+    pub(super) async fn lease_list(&self, query: LeaseQuery) -> Result<Peeked, StoreError> {
+        let prefix = query.prefix.as_deref().unwrap_or_default();
+        let end = prefix_end(prefix);
+        let list = Call::new(&sql::LEASE_LIST)
+            .text(query.after.as_ref().map_or("", Resource::as_str))
+            .text(prefix)
+            .text(&end)
+            .maybe_text(query.holder.as_ref().map(UserId::as_str))
+            .big(query.limit.into());
+        let mut answers = self.read(vec![list, Moment::call(0, false)]).await?;
+        let states = answers.take().iter().map(named_state).collect::<Result<_, _>>()?;
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        Ok(Peeked { now: moment.now, epoch: moment.epoch, states })
+    }
+
+    pub(super) async fn lease_lines(&self, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
+        let call = Call::new(&sql::LEASE_LINES).text(after.map_or("", Resource::as_str)).big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(named_state).collect::<Result<_, _>>()?)
+    }
+
+    pub(super) async fn lease_ending(
+        &self,
+        resource: &Resource,
+        Fence(fence): Fence,
+    ) -> Result<Option<Ending>, StoreError> {
+        let rows = self.read(vec![Call::new(&sql::HISTORY_READ).text(resource.as_str()).big(fence)]).await?.take();
+        Ok(rows.first().map(ending).transpose()?)
+    }
+
+    pub(super) async fn lease_history(
+        &self,
+        resource: &Resource,
+        from: Past,
+        limit: u32,
+    ) -> Result<Vec<Ending>, StoreError> {
+        let (sql, cursor) = match from {
+            Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |Fence(fence)| fence)),
+            Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
+        };
+        let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(ending).collect::<Result<_, _>>()?)
+    }
+
+    /// Returns leases whose look is due. The scan starts a margin before the clock, because a claim becomes visible
+    /// some time after the instant it was decided with.
+    pub(super) async fn leases_due(&self, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
+        let life = self.shared.lives.generation();
+        let now = self.now().await?;
+        let from = self.looks.from(life, now);
+        let due = Call::new(&sql::LEASE_DUE).big(from.0).big(now.0).big(limit.into());
+        let next = Call::new(&sql::LEASE_DUE_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
+        let mut answers = self.read(vec![due, next]).await?;
+        let rows = answers.take();
+        let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
+        let first = rows.first().map(|row| get(row, 1)).transpose()?.map_or(now, Time);
+        self.looks.clear_before(life, first.min(now + Span(-EXPIRY_MARGIN.0)));
+        let due = rows.iter().map(|row| row::name(row, 0, Resource::new)).collect::<Result<_, _>>()?;
+        Ok((due, next))
+    }
+}
+
+/// Reads the state from a row that begins with its resource.
+fn named_state(row: &Row) -> Result<State, TripError> {
+    state(row, 1, row::name(row, 0, Resource::new)?)
+}
+
+/// Returns the first text behind all texts that begin with `prefix`, in byte order. Names are compared that way, and
+/// UTF-8 keeps the order of characters.
+fn prefix_end(prefix: &str) -> String {
+    let mut text = prefix.to_owned();
+    while let Some(last) = text.pop() {
+        let next = ((last as u32 + 1)..=char::MAX as u32).find_map(char::from_u32);
+        if let Some(next) = next {
+            text.push(next);
+            return text;
+        }
+    }
+    // Longer than any name, and made of the last character.
+    char::MAX.to_string().repeat(NAME_MAX + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_first_text_behind_it() {
+        assert_eq!(prefix_end("task:"), "task;");
+        assert_eq!(prefix_end("a\u{d7ff}"), "a\u{e000}");
+        assert_eq!(prefix_end("a\u{10ffff}"), "b");
+        assert!(prefix_end("").as_str() > "\u{10ffff}\u{10ffff}");
+    }
 }

@@ -9,8 +9,8 @@
 
 use super::audit;
 use super::call::Call;
-use super::failure::TripError;
-use super::link::Link;
+use super::connection::Link;
+use super::error::TripError;
 use super::row::{garbled, get};
 use super::slot::Taken;
 use super::sql;

@@ -8,18 +8,18 @@
 use super::PostgresStore;
 use super::call::Call;
 use super::effect::{self, Bounded, Ran};
-use super::failure::TripError;
+use super::error::TripError;
 use super::lease::{add_events, states};
 use super::read::free;
 use super::row::garbled;
+use super::row::task::{add_notes, line, number_to, save_lines, task};
 use super::sql;
-use super::task::stock;
-use super::task_row::{add_notes, json, line, number_to, save_lines, task};
+use super::stock;
 use super::tx::{Moment, Tx};
 use crate::store::{Effect, LineStep, LineToApply, StoreError};
 use tokio_postgres::Row;
 use turno_core::event::Event;
-use turno_core::id::{Serial, Sku};
+use turno_core::id::Sku;
 use turno_core::lease::{Grant, State};
 use turno_core::task::{
     Apply, Begin, Line, LineDone, LineError, LineOutcome, Note, Posting, Status, begin_line, end_line, post,
@@ -196,7 +196,7 @@ async fn ledger(
     let mut answers = tx.trip(calls).await?;
     let made = !answers.take().is_empty();
     answers.take();
-    let stock = stock(&answers.take())?.ok_or_else(|| garbled("a line without stock"))?;
+    let stock = stock::from_rows(&answers.take())?.ok_or_else(|| garbled("a line without stock"))?;
     Ok(match post(line, &stock) {
         Ok(posting) => (Ok(()), Some(Stocked::Moved(posting, now))),
         Err(error) => (Err(error), made.then(|| Stocked::Unmade(line.sku.clone()))),
@@ -222,7 +222,7 @@ fn build_write(
 fn calls<'a>(apply: &'a Apply, write: &'a LineWrite) -> Vec<Call<'a>> {
     let mut calls = Vec::with_capacity(8);
     match &write.stock {
-        Some(Stocked::Moved(posting, at)) => calls.extend(move_stock(apply, posting, *at)),
+        Some(Stocked::Moved(posting, at)) => calls.extend(stock::calls(apply, posting, *at)),
         Some(Stocked::Unmade(sku)) => calls.push(Call::new(&sql::STOCK_REMOVE).text(sku.as_str())),
         None => {}
     }
@@ -241,29 +241,5 @@ fn calls<'a>(apply: &'a Apply, write: &'a LineWrite) -> Vec<Call<'a>> {
             .big(grant.expires_at.0)
             .flag(grant.idle)
     }));
-    calls
-}
-
-fn move_stock<'a>(apply: &'a Apply, posting: &'a Posting, at: Time) -> Vec<Call<'a>> {
-    let Posting { sku, delta, came, went } = posting;
-    let serials: Vec<&Serial> = came.iter().chain(went).collect();
-    let mut calls = vec![
-        Call::new(&sql::STOCK_SAVE).text(sku.as_str()).big(*delta),
-        Call::new(&sql::STOCK_MOVE_ADD)
-            .big(apply.task.0)
-            .int(number_to(apply.number))
-            .text(sku.as_str())
-            .big(*delta)
-            .made_text(Some(json(&serials)))
-            .big(apply.fence.0)
-            .text(apply.who.user.as_str())
-            .big(at.0),
-    ];
-    if !came.is_empty() {
-        calls.push(Call::new(&sql::SERIAL_ADD).text(sku.as_str()).texts(came.iter().map(Serial::as_str)));
-    }
-    if !went.is_empty() {
-        calls.push(Call::new(&sql::SERIAL_REMOVE).text(sku.as_str()).texts(went.iter().map(Serial::as_str)));
-    }
     calls
 }

@@ -4,7 +4,7 @@ use super::Shared;
 use super::audit;
 use super::call::Call;
 use super::enqueue::front_items;
-use super::failure::TripError;
+use super::error::TripError;
 use super::lane::{self, QueueLane};
 use super::row::{body, done, get, item, maybe_name};
 use super::sql;

@@ -4,7 +4,7 @@ use super::PostgresStore;
 use super::access::count;
 use super::audit;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::row::{get, maybe_name};
 use super::sql;
 use super::tx::{Moment, Tx};

@@ -4,7 +4,7 @@ use super::PostgresStore;
 use super::audit;
 use super::call::Call;
 use super::changes;
-use super::failure::TripError;
+use super::error::TripError;
 use super::lane;
 use super::manage;
 use super::row::{self, get};

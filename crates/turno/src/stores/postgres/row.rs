@@ -1,6 +1,10 @@
 //! Conversion between rows and items, bodies and queues.
 
-use super::failure::TripError;
+pub(super) mod access;
+pub(super) mod lease;
+pub(super) mod task;
+
+use super::error::TripError;
 use crate::store::QueueRow;
 use std::sync::Arc;
 use tokio_postgres::Row;

@@ -3,8 +3,8 @@
 //! A caller takes the connection out of its slot, and puts it back only when its transaction is known to be over. If
 //! the caller's future is dropped midway, the connection is dropped with it and the server rolls back.
 
-use super::failure::TripError;
-use super::link::{Address, Link};
+use super::connection::{Address, Link};
+use super::error::TripError;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};

@@ -20,7 +20,7 @@ mod render;
 
 use super::PostgresStore;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::row::get;
 use super::slot::Slot;
 use super::sql;

@@ -1,23 +1,20 @@
-//! Tasks: the transaction of one command, and reads of tasks and stock.
+//! Tasks: the transaction of one command, and reads.
 
 use super::PostgresStore;
 use super::audit;
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::lease::{self, Lock};
+use super::row::task::{add_notes, note, number_to, save_lines, save_task, tasks};
 use super::row::{garbled, get};
 use super::sql;
-use super::task_row::{add_notes, note, number_to, save_lines, save_task, tasks};
+use super::stock;
 use super::tx::{Moment, Plan, Tx, Write};
-use crate::store::{
-    Outcomes, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskPage, TaskQuery, TaskRead, TaskWrite,
-};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use crate::store::{Outcomes, StoreError, TaskGroup, TaskOutcome, TaskPage, TaskQuery, TaskRead, TaskWrite};
 use tokio_postgres::Row;
-use turno_core::id::{Once, Resource, Serial, Sku};
+use turno_core::id::{Once, Resource};
 use turno_core::lease::{Refused as LeaseRefused, State};
-use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Stock, Task, TaskId};
+use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Task, TaskId};
 
 /// Locks and reads the task and its lease, locks the audit, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, TripError> {
@@ -32,7 +29,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Tri
         let task = tasks(&answers.take())?.pop();
         answers.take();
         let states = lock.states(&mut answers, &resources, locked)?;
-        let stock = if group.validates().is_some() { stock(&answers.take())? } else { None };
+        let stock = if group.validates().is_some() { stock::from_rows(&answers.take())? } else { None };
         let head = if group.audits() { Some(audit::head(&answers.take())?) } else { None };
         let clock = answers.take();
         let state = states.map(|mut states| states.pop().unwrap_or_else(|| State::unseen(resources[0].clone())));
@@ -144,18 +141,6 @@ pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
     calls
 }
 
-/// Reads the stock of a line's article.
-pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, TripError> {
-    let Some(row) = rows.first() else {
-        return Ok(None);
-    };
-    let sku = super::row::name(row, 0, Sku::new)?;
-    let serials: Vec<&str> = get(row, 3)?;
-    let serials = serials.into_iter().map(|text| Serial::new(Arc::<str>::from(text)).map_err(garbled));
-    let serials = serials.collect::<Result<BTreeSet<_>, _>>()?;
-    Ok(Some(Stock { sku, quantity: get(row, 1)?, serialized: get(row, 2)?, serials }))
-}
-
 impl PostgresStore {
     pub(super) async fn task_get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
         let rows = self.read(vec![Call::new(&sql::TASK_READ).big(id.0)]).await?.take();
@@ -202,13 +187,5 @@ impl PostgresStore {
         let rows = self.read(vec![call]).await?.take();
         let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
         Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
-    }
-
-    pub(super) async fn stock_get(&self, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::STOCK_READ).text(sku.as_str())]).await?.take();
-        let Some(row) = rows.first() else {
-            return Ok(None);
-        };
-        Ok(Some(StockLevel { quantity: get(row, 0)?, serials: get(row, 1)?, sku: sku.clone() }))
     }
 }

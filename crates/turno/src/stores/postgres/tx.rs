@@ -2,10 +2,10 @@
 
 use super::Shared;
 use super::call::Call;
-use super::failure::TripError;
+use super::connection::Link;
+use super::error::TripError;
 use super::floor::Scan;
 use super::life::Generation;
-use super::link::Link;
 use super::row::get;
 use super::sql;
 use crate::clock::Clock;

@@ -1,12 +1,12 @@
-//! People, tokens and links: their rows, and a change of them.
+//! People, tokens and links: a change of them, and reads.
 //!
 //! A change holds the write lock, so all of access is locked against other changes. Secrets are stored only as hashes.
 
-use super::rows::{damaged, json, name, name_if, parsed};
+use super::row::{self, json, name_if};
 use super::{Write, audit, marks, now, sql};
 use crate::clock::Clock;
 use crate::store::{AccessGroup, AccessRead, Outcomes, StoreError, TokenFound};
-use rusqlite::{Connection, Error, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, params};
 use turno_core::access::{Changed, Link, LinkFor, Person, Token, View};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
@@ -25,7 +25,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Out
         view.link = link(tx, hash)?;
     }
     if let Some(id) = group.token() {
-        view.token = tx.prepare_cached(&sql::TOKEN_READ)?.query_row([id], token_row).optional()?;
+        view.token = tx.prepare_cached(&sql::TOKEN_READ)?.query_row([id], row::access::token).optional()?;
     }
     let (write, outcome) = group.decide(AccessRead { now, view, head: audit::head(tx)? });
     if let Some(write) = write {
@@ -117,7 +117,7 @@ pub(super) fn link(db: &Connection, hash: Hash) -> Result<Option<Link>, StoreErr
 pub(super) fn found(db: &mut Connection, clock: &Clock, hash: Hash) -> Result<TokenFound, StoreError> {
     let tx = db.transaction()?;
     let (_, epoch) = marks(&tx)?;
-    let token = tx.prepare_cached(&sql::TOKEN_FIND)?.query_row([hash.0], token_row).optional()?;
+    let token = tx.prepare_cached(&sql::TOKEN_FIND)?.query_row([hash.0], row::access::token).optional()?;
     let token = match token {
         Some(token) => {
             let owner = person(&tx, &token.user)?;
@@ -131,14 +131,14 @@ pub(super) fn found(db: &mut Connection, clock: &Clock, hash: Hash) -> Result<To
 
 pub(super) fn person(db: &Connection, id: &UserId) -> Result<Option<Person>, StoreError> {
     let mut read = db.prepare_cached(&sql::PERSON_READ)?;
-    Ok(read.query_row([id.as_str()], person_row).optional()?)
+    Ok(read.query_row([id.as_str()], row::access::person).optional()?)
 }
 
 pub(super) fn people(db: &Connection, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
     // No id is empty, so all ids come behind the empty one.
     let after = after.map_or("", UserId::as_str);
     let mut read = db.prepare_cached(&sql::PERSON_LIST)?;
-    Ok(read.query_map((after, limit), person_row)?.collect::<Result<_, _>>()?)
+    Ok(read.query_map((after, limit), row::access::person)?.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn tokens(
@@ -151,11 +151,11 @@ pub(super) fn tokens(
     let found = match user {
         None => {
             let mut read = db.prepare_cached(&sql::TOKEN_LIST)?;
-            read.query_map((after, limit), token_row)?.collect::<Result<_, _>>()?
+            read.query_map((after, limit), row::access::token)?.collect::<Result<_, _>>()?
         }
         Some(user) => {
             let mut read = db.prepare_cached(&sql::TOKEN_LIST_OF)?;
-            read.query_map((after, limit, user.as_str()), token_row)?.collect::<Result<_, _>>()?
+            read.query_map((after, limit, user.as_str()), row::access::token)?.collect::<Result<_, _>>()?
         }
     };
     Ok(found)
@@ -174,35 +174,4 @@ pub(super) fn renew(write: Write<'_>, id: &str, until: Time) -> Result<bool, Sto
     let renewed = write.tx.prepare_cached(&sql::TOKEN_RENEW)?.execute((id, until.0))?;
     write.commit()?;
     Ok(renewed > 0)
-}
-
-fn person_row(row: &Row<'_>) -> Result<Person, Error> {
-    Ok(Person {
-        id: name(row, 0, UserId::new)?,
-        name: row.get(1)?,
-        role: parsed(row, 2)?,
-        disabled: row.get(3)?,
-        password: row.get(4)?,
-        created_at: Time(row.get(5)?),
-    })
-}
-
-fn token_row(row: &Row<'_>) -> Result<Token, Error> {
-    let scope: Option<String> = row.get(5)?;
-    let resources: String = row.get(6)?;
-    Ok(Token {
-        id: row.get(0)?,
-        hash: Hash(row.get(1)?),
-        user: name(row, 2, UserId::new)?,
-        name: row.get(3)?,
-        machine: row.get(4)?,
-        scope: scope.map(|_| parsed(row, 5)).transpose()?,
-        resources: serde_json::from_str(&resources).map_err(|error| damaged(6, error))?,
-        expires_at: row.get::<_, Option<i64>>(7)?.map(Time),
-        created_at: Time(row.get(8)?),
-        created_by: name(row, 9, UserId::new)?,
-        parent: row.get(10)?,
-        console: row.get(11)?,
-        last_used_at: row.get::<_, Option<i64>>(12)?.map(Time),
-    })
 }

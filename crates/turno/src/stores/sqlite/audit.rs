@@ -4,7 +4,7 @@
 //! Triggers of the schema refuse changing or deleting an entry. If the triggers are removed, the chain reveals the
 //! change.
 
-use super::rows::{name, name_if};
+use super::row::{name, name_if};
 use super::{event, sql};
 use crate::store::{AuditQuery, StoreError};
 use rusqlite::{Connection, Error, Row, params};

@@ -3,7 +3,7 @@
 //! Every change concerns exactly one row that was read under the same write lock. A statement that changes no row, or
 //! two, is a bug, and the whole group is rolled back.
 
-use super::rows::{ended_number, last_number, size_number};
+use super::row::{ended_number, last_number, size_number};
 use super::{audit, event, sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};

@@ -1,7 +1,7 @@
 //! Events: written with their positions, read, and purged from the oldest on.
 
 use super::error::at_commit;
-use super::rows::{damaged, name_if};
+use super::row::{damaged, name_if};
 use super::sql;
 use crate::store::{EventSpan, StoreError};
 use rusqlite::{Connection, Error, Row, TransactionBehavior, params};

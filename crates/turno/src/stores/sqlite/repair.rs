@@ -1,6 +1,6 @@
 //! Repair of a damaged lane: reads, inside the write transaction, before the decision.
 
-use super::rows::{ITEM_COLUMNS, body, item, name_if};
+use super::row::{ITEM_COLUMNS, body, item, name_if};
 use super::{Write, audit, changes, sql};
 use crate::store::{Damaged, Found, RepairGroup, RepairOutcome, StoreError};
 use rusqlite::Connection;

@@ -1,6 +1,6 @@
 //! The stock ledger: the stock of articles, and its change by a line.
 
-use super::rows::{json, name};
+use super::row::{json, name};
 use super::sql;
 use crate::store::{StockLevel, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};

@@ -1,23 +1,16 @@
-//! Tasks: their rows, their history, and a task command.
+//! Tasks: a task command, reads, and the history.
 
-use super::rows::{damaged, json, name, name_if, parsed, to_word, word};
+use super::row::task::{MOVEMENTS, STATUSES};
+use super::row::{self, json, name, name_if, to_word};
 use super::{audit, lease, now, numbers, sql, stock};
 use crate::clock::Clock;
 use crate::store::{Outcomes, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskWrite};
-use rusqlite::{Connection, Error, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use turno_core::audit::Actor;
-use turno_core::id::{Fence, Once, Sku, UserId};
+use turno_core::id::{Once, UserId};
 use turno_core::lease::State;
-use turno_core::task::{Goods, Line, LineStatus, Lines, Movement, Note, Read, Status, Stock, Task, TaskId};
+use turno_core::task::{Goods, Line, Lines, Note, Read, Status, Stock, Task, TaskId};
 use turno_core::time::Time;
-
-const MOVEMENTS: [(Movement, &str); 2] = [(Movement::In, "in"), (Movement::Out, "out")];
-const STATUSES: [(LineStatus, &str); 4] = [
-    (LineStatus::Pending, "pending"),
-    (LineStatus::Validated, "validated"),
-    (LineStatus::Applied, "applied"),
-    (LineStatus::Failed, "failed"),
-];
 
 /// Reads, decides and writes a command, inside the write transaction.
 pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outcomes, StoreError> {
@@ -51,7 +44,7 @@ fn find_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreEr
         return Ok(None);
     };
     let mut find = tx.prepare_cached(&sql::TASK_ONCE)?;
-    let found = find.query_row((once.scope(), once.key()), task_row).optional()?;
+    let found = find.query_row((once.scope(), once.key()), row::task::task).optional()?;
     found.map(|task| with_lines(tx, task)).transpose()
 }
 
@@ -140,16 +133,16 @@ pub(super) fn read(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreErr
 
 /// Reads a task without its lines.
 pub(super) fn read_bare(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
-    Ok(db.prepare_cached(&sql::TASK_READ)?.query_row([id.0], task_row).optional()?)
+    Ok(db.prepare_cached(&sql::TASK_READ)?.query_row([id.0], row::task::task).optional()?)
 }
 
 pub(super) fn read_line(db: &Connection, task: TaskId, number: u32) -> Result<Option<Line>, StoreError> {
-    Ok(db.prepare_cached(&sql::LINE_READ)?.query_row((task.0, number), line_row).optional()?)
+    Ok(db.prepare_cached(&sql::LINE_READ)?.query_row((task.0, number), row::task::line).optional()?)
 }
 
 fn with_lines(db: &Connection, task: Task) -> Result<Task, StoreError> {
     let mut read = db.prepare_cached(&sql::LINE_LIST)?;
-    let lines = read.query_map([task.id.0], line_row)?.collect::<Result<_, _>>()?;
+    let lines = read.query_map([task.id.0], row::task::line)?.collect::<Result<_, _>>()?;
     Ok(Task { lines, ..task })
 }
 
@@ -180,11 +173,11 @@ pub(super) fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, Stor
     let tasks: Vec<Task> = match query.status {
         None => {
             let mut read = tx.prepare_cached(if held { &sql::TASK_HELD } else { &sql::TASK_LIST })?;
-            read.query_map((before, limit), task_row)?.collect::<Result<_, _>>()?
+            read.query_map((before, limit), row::task::task)?.collect::<Result<_, _>>()?
         }
         Some(status) => {
             let mut read = tx.prepare_cached(if held { &sql::TASK_HELD_IN } else { &sql::TASK_LIST_IN })?;
-            read.query_map((before, limit, status.as_str()), task_row)?.collect::<Result<_, _>>()?
+            read.query_map((before, limit, status.as_str()), row::task::task)?.collect::<Result<_, _>>()?
         }
     };
     tasks.into_iter().map(|task| with_lines(tx, task)).collect()
@@ -203,38 +196,4 @@ pub(super) fn notes(db: &Connection, id: TaskId, after: i64, limit: u32) -> Resu
         Ok((row.get(6)?, note))
     })?;
     Ok(found.collect::<Result<_, _>>()?)
-}
-
-fn task_row(row: &Row<'_>) -> Result<Task, Error> {
-    let finalized: Option<String> = row.get(6)?;
-    Ok(Task {
-        id: TaskId(row.get(0)?),
-        title: row.get(1)?,
-        status: parsed(row, 2)?,
-        lines: Vec::new(),
-        created_at: Time(row.get(3)?),
-        created_by: name(row, 4, UserId::new)?,
-        updated_at: Time(row.get(5)?),
-        finalized: finalized.map(|text| serde_json::from_str(&text).map_err(|error| damaged(6, error))).transpose()?,
-    })
-}
-
-fn line_row(row: &Row<'_>) -> Result<Line, Error> {
-    let serials: Option<String> = row.get(4)?;
-    let goods = match serials {
-        Some(text) => Goods::Serialized(serde_json::from_str(&text).map_err(|error| damaged(4, error))?),
-        None => Goods::Quantity(row.get(3)?),
-    };
-    let error: Option<String> = row.get(6)?;
-    let applied: Option<i64> = row.get(7)?;
-    let applied = applied.map(|at| Ok::<_, Error>((Time(at), Fence(row.get(8)?), name(row, 9, UserId::new)?)));
-    Ok(Line {
-        number: row.get(0)?,
-        movement: word(row, 1, &MOVEMENTS)?,
-        sku: name(row, 2, Sku::new)?,
-        goods,
-        status: word(row, 5, &STATUSES)?,
-        error: error.map(|text| serde_json::from_str(&text).map_err(|error| damaged(6, error))).transpose()?,
-        applied: applied.transpose()?,
-    })
 }

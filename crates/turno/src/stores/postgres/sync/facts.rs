@@ -1,8 +1,8 @@
 //! What the catalogue says about a table, and the kind of its key.
 
 use super::super::call::Call;
-use super::super::failure::TripError;
-use super::super::link::Link;
+use super::super::connection::Link;
+use super::super::error::TripError;
 use super::super::row::{garbled, get};
 use super::super::sql;
 use turno_core::sync::{Source, SourceRefused};

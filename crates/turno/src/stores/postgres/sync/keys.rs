@@ -4,7 +4,7 @@
 //! Only the text that the trigger would write finds the row. With any other the row would seem to be gone.
 
 use super::super::PostgresStore;
-use super::super::failure::TripError;
+use super::super::error::TripError;
 use super::super::row::get;
 use super::facts::{Facts, KeyKind};
 use tokio_postgres::types::Type;

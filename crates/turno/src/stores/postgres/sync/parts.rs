@@ -1,8 +1,8 @@
 //! The objects of a source in the database, found by their names, by their function and by the mark in their comments.
 
 use super::super::call::Call;
-use super::super::failure::TripError;
-use super::super::link::Link;
+use super::super::connection::Link;
+use super::super::error::TripError;
 use super::super::row::get;
 use super::super::sql;
 use super::facts::Facts;

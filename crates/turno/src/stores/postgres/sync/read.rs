@@ -2,8 +2,8 @@
 
 use super::super::PostgresStore;
 use super::super::call::Call;
-use super::super::failure::TripError;
-use super::super::link::Link;
+use super::super::connection::Link;
+use super::super::error::TripError;
 use super::super::row::{garbled, get};
 use super::super::sql;
 use super::facts::Facts;

@@ -127,7 +127,7 @@ async fn concurrently_started_instances_migrate_once() {
     for start in starts.collect::<Vec<_>>() {
         stores.push(start.await.unwrap());
     }
-    let steps = i64::try_from(super::super::migrate::MIGRATIONS.len()).unwrap();
+    let steps = i64::try_from(super::super::schema::MIGRATIONS.len()).unwrap();
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.schema_version").await, steps);
     assert!(stores[0].describe().starts_with("PostgreSQL 1"), "{}", stores[0].describe());
     assert!(!stores[0].describe().contains('@'));

@@ -1,12 +1,12 @@
-//! Reads of items, queue summaries and lanes. Each is one read transaction, and so as of one instant.
+//! Reads of items, queue summaries, lanes and expiries. Each is one read transaction, and so as of one instant.
 
-use super::queue::{find, items, items_with_names};
-use super::rows::{attempt_error, body, came_back, done, name};
+use super::row::{ITEM_COLUMNS, attempt_error, body, came_back, done, item, name, name_if};
 use super::sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params};
-use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Body, ItemState, Waited};
+use std::collections::HashMap;
+use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
+use turno_core::queue::{Body, DeliveryRef, FrontItem, Item, ItemState, Waited};
 use turno_core::time::{Span, Time};
 
 pub(super) fn find_item(
@@ -133,4 +133,85 @@ pub(super) fn lane_locks(db: &Connection, now: Time) -> Result<LaneLocks, StoreE
     Ok(read.query_row([now.0], |row| {
         Ok(LaneLocks { active_locks: row.get(0)?, active_queues: row.get(1)?, total_users: row.get(2)? })
     })?)
+}
+
+/// Returns expired deliveries, oldest first, and the next expiry.
+pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<DeliveryRef>, Option<Time>), StoreError> {
+    let mut found: Vec<DeliveryRef> = Vec::new();
+    let mut indexes: HashMap<Fence, usize> = HashMap::new();
+    let mut latest = None;
+    let mut read = db.prepare_cached(&sql::HOT_EXPIRED)?;
+    let mut rows = read.query([now.0])?;
+    while let Some(row) = rows.next()? {
+        let full = found.len() >= limit as usize;
+        let expires_at: i64 = row.get(4)?;
+        // The items of a delivery expire at the same instant. At a later instant, all found deliveries are complete.
+        if full && latest != Some(expires_at) {
+            break;
+        }
+        latest = Some(expires_at);
+        let fence = Fence(row.get(3)?);
+        if let Some(index) = indexes.get(&fence) {
+            found[*index].size += 1;
+        } else if !full {
+            indexes.insert(fence, found.len());
+            let lane = row.get::<_, Option<i64>>(2)?.map(Lane);
+            let (queue, seq) = (QueueId(row.get(0)?), Seq(row.get(1)?));
+            found.push(DeliveryRef { queue, seq, lane, size: 1, fence });
+        }
+    }
+    let mut read = db.prepare_cached(&sql::HOT_NEXT_EXPIRY)?;
+    let next: Option<i64> = read.query_row([now.0], |row| row.get(0))?;
+    Ok((found, next.map(Time)))
+}
+
+pub(super) fn next_look(db: &Connection, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
+    let mut read = db.prepare_cached(&sql::HOT_NEXT_LOOK)?;
+    let next: Option<i64> = read.query_row((queue.0, after.0), |row| row.get(0))?;
+    Ok(next.map(Time))
+}
+
+/// The identity of an item: seq, key and time of acceptance.
+pub(super) struct Home {
+    pub(super) seq: Seq,
+    pub(super) key: Option<Key>,
+    pub(super) enqueued_at: Time,
+}
+
+/// Finds an item by its id.
+pub(super) fn find(db: &Connection, queue: QueueId, id: &ItemId) -> Result<Option<Home>, StoreError> {
+    let mut read = db.prepare_cached(&sql::BODY_FIND)?;
+    let home = read.query_row((queue.0, id.as_str()), |row| {
+        Ok(Home { seq: Seq(row.get(0)?), key: name_if(row, 1, Key::new)?, enqueued_at: Time(row.get(2)?) })
+    });
+    Ok(home.optional()?)
+}
+
+/// Returns the unfinished items that a statement finds.
+pub(super) fn items(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Item>, StoreError> {
+    let mut read = db.prepare_cached(text)?;
+    let found = read.query_map(values, item)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn front_named(
+    tx: &Connection,
+    queue: QueueId,
+    lane: Lane,
+    size: u32,
+) -> Result<Vec<FrontItem>, StoreError> {
+    items_with_names(tx, &sql::HOT_FRONT_NAMED, (queue.0, lane.0, size))
+}
+
+/// Returns the unfinished items that a statement finds, with their ids and keys.
+pub(super) fn items_with_names(db: &Connection, text: &str, values: impl Params) -> Result<Vec<FrontItem>, StoreError> {
+    let mut read = db.prepare_cached(text)?;
+    let found = read.query_map(values, |row| {
+        Ok(FrontItem {
+            item: item(row)?,
+            id: name(row, ITEM_COLUMNS, ItemId::new)?,
+            key: name_if(row, ITEM_COLUMNS + 1, Key::new)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
 }

@@ -1,6 +1,10 @@
 //! Conversion of rows to the core's values. Columns are read by position; statements that use a function here list them
 //! in its order.
 
+pub(super) mod access;
+pub(super) mod lease;
+pub(super) mod task;
+
 use rusqlite::types::Type;
 use rusqlite::{Error, Row};
 use serde::Serialize;

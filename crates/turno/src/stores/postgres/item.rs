@@ -1,15 +1,18 @@
-//! Reads of items, queue summaries and lanes.
+//! Reads of items, queue summaries, lanes and expiries.
 
 use super::PostgresStore;
 use super::call::Call;
 use super::enqueue::front_items;
+use super::error::TripError;
+use super::expiry::EXPIRY_MARGIN;
 use super::row::{self, get};
 use super::sql;
+use crate::engine::LOOK_AGAIN;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use std::collections::HashMap;
 use tokio_postgres::Row;
-use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{ItemState, Waited};
+use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
+use turno_core::queue::{DeliveryRef, ItemState, Waited};
 use turno_core::time::{Span, Time};
 
 impl PostgresStore {
@@ -65,6 +68,27 @@ impl PostgresStore {
         rows.iter().map(record).collect()
     }
 
+    pub(super) async fn items_expired(&self, limit: u32) -> Result<(Vec<DeliveryRef>, Option<Time>), StoreError> {
+        let life = self.shared.lives.generation();
+        let now = self.now().await?;
+        let from = self.expiry.from(life, now);
+        let expired = Call::new(&sql::HOT_EXPIRED).big(from.0).big(now.0).big(limit.into());
+        let next = Call::new(&sql::HOT_NEXT_EXPIRY).big(now.0).big((now + LOOK_AGAIN).0);
+        let mut answers = self.read(vec![expired, next]).await?;
+        let expired: Vec<DeliveryRef> = answers.take().iter().map(reference).collect::<Result<_, _>>()?;
+        let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
+        if expired.is_empty() {
+            self.expiry.clear_before(life, now + Span(-EXPIRY_MARGIN.0));
+        }
+        Ok((expired, next))
+    }
+
+    pub(super) async fn queue_next_look(&self, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
+        let call = Call::new(&sql::HOT_NEXT_LOOK).int(queue.0).big(after.0);
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
+    }
+
     pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
         Ok(self.counts_and_oldest(queue, self.shared.clock.estimate()).await?.0)
     }
@@ -97,7 +121,7 @@ impl PostgresStore {
     pub(super) async fn queue_waits(&self, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
         let call = Call::new(&sql::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
         let waited = |row| Ok(Waited { waited: Span(get(row, 0)?), took: Span(get(row, 1)?) });
-        Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, super::failure::TripError>>()?)
+        Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, TripError>>()?)
     }
 
     pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {
@@ -131,6 +155,16 @@ impl PostgresStore {
         let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
         Ok(LaneLocks { active_locks: get(row, 0)?, active_queues: get(row, 1)?, total_users: get(row, 2)? })
     }
+}
+
+fn reference(row: &Row) -> Result<DeliveryRef, TripError> {
+    Ok(DeliveryRef {
+        queue: QueueId(get(row, 0)?),
+        seq: Seq(get(row, 1)?),
+        lane: get::<Option<i64>>(row, 2)?.map(Lane),
+        fence: Fence(get(row, 3)?),
+        size: u32::try_from(get::<i64>(row, 4)?).unwrap_or(u32::MAX),
+    })
 }
 
 /// Returns the statement that reads the fewest rows for this query.

@@ -1,9 +1,9 @@
 //! Conversion between rows and tasks, lines and notes.
 
-use super::call::Call;
-use super::failure::TripError;
-use super::row::{garbled, get, maybe_name, name};
-use super::sql;
+use super::super::call::Call;
+use super::super::error::TripError;
+use super::super::sql;
+use super::{garbled, get, maybe_name, name};
 use serde::Serialize;
 use tokio_postgres::Row;
 use turno_core::audit::Actor;
@@ -15,7 +15,7 @@ use turno_core::time::Time;
 const TASK: usize = 7;
 
 /// Reads the task in the first columns, without its lines.
-pub(super) fn task(row: &Row) -> Result<Task, TripError> {
+pub(in super::super) fn task(row: &Row) -> Result<Task, TripError> {
     Ok(Task {
         id: TaskId(get(row, 0)?),
         title: get(row, 1)?,
@@ -29,7 +29,7 @@ pub(super) fn task(row: &Row) -> Result<Task, TripError> {
 }
 
 /// Reads tasks with their lines from joined rows. Rows of one task are adjacent.
-pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, TripError> {
+pub(in super::super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, TripError> {
     let mut tasks: Vec<Task> = Vec::new();
     for row in rows {
         if tasks.last().is_none_or(|last| get::<i64>(row, 0).is_ok_and(|id| last.id.0 != id)) {
@@ -44,7 +44,7 @@ pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, TripError> {
 }
 
 /// Reads the line in the columns from `at` on.
-pub(super) fn line(row: &Row, at: usize) -> Result<Line, TripError> {
+pub(in super::super) fn line(row: &Row, at: usize) -> Result<Line, TripError> {
     let goods = match get::<Option<&str>>(row, at + 4)? {
         Some(serials) => Goods::Serialized(serde_json::from_str(serials).map_err(garbled)?),
         None => Goods::Quantity(get(row, at + 3)?),
@@ -64,7 +64,7 @@ pub(super) fn line(row: &Row, at: usize) -> Result<Line, TripError> {
     })
 }
 
-pub(super) fn note(row: &Row) -> Result<Note, TripError> {
+pub(in super::super) fn note(row: &Row) -> Result<Note, TripError> {
     Ok(Note {
         at: Time(get(row, 0)?),
         actor: Actor { user: name(row, 1, UserId::new)?, via: maybe_name(row, 2, UserId::new)? },
@@ -74,7 +74,7 @@ pub(super) fn note(row: &Row) -> Result<Note, TripError> {
     })
 }
 
-pub(super) fn save_task<'a>(task: &'a Task, once: Option<&'a Once>) -> Call<'a> {
+pub(in super::super) fn save_task<'a>(task: &'a Task, once: Option<&'a Once>) -> Call<'a> {
     Call::new(&sql::TASK_SAVE)
         .big(task.id.0)
         .text(&task.title)
@@ -87,7 +87,7 @@ pub(super) fn save_task<'a>(task: &'a Task, once: Option<&'a Once>) -> Call<'a> 
         .maybe_text(once.map(Once::key))
 }
 
-pub(super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {
+pub(in super::super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {
     let lines = || lines.iter().copied();
     let quantity = |line: &Line| match line.goods {
         Goods::Quantity(quantity) => Some(quantity),
@@ -111,7 +111,7 @@ pub(super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {
         .maybe_texts(lines().map(|line| line.applied.as_ref().map(|(_, _, by)| by.as_str())))
 }
 
-pub(super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
+pub(in super::super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
     Call::new(&sql::NOTE_ADD)
         .big(task.0)
         .bigs(notes.iter().map(|note| note.at.0))
@@ -123,11 +123,11 @@ pub(super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
 }
 
 /// Converts a line number. Numbers are bounded well below what four bytes hold; a larger one matches no line.
-pub(super) fn number_to(number: u32) -> i32 {
+pub(in super::super) fn number_to(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-pub(super) fn json(value: &impl Serialize) -> String {
+pub(in super::super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("names, numbers and texts can always be written as JSON")
 }
 

@@ -4,7 +4,7 @@
 //! turns out not to keep them. Then the same calls are sent as text.
 
 use super::call::Call;
-use super::failure::TripError;
+use super::error::TripError;
 use super::sql::{self, Sql};
 use futures_util::FutureExt;
 use std::collections::HashMap;

@@ -1,18 +1,18 @@
 //! Conversion of rows to people, tokens and links.
 
-use super::audit::hash;
-use super::failure::TripError;
-use super::row::{garbled, get, maybe_name, name};
+use super::super::audit::hash;
+use super::super::error::TripError;
+use super::{garbled, get, maybe_name, name};
 use tokio_postgres::Row;
 use turno_core::access::{Link, LinkFor, Person, Token};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
 /// How many columns a token has in every statement that reads one.
-pub(super) const TOKEN: usize = 13;
+pub(in super::super) const TOKEN: usize = 13;
 
 /// Reads the person in the columns from `at` on.
-pub(super) fn person(row: &Row, at: usize) -> Result<Person, TripError> {
+pub(in super::super) fn person(row: &Row, at: usize) -> Result<Person, TripError> {
     Ok(Person {
         id: name(row, at, UserId::new)?,
         name: get(row, at + 1)?,
@@ -24,7 +24,7 @@ pub(super) fn person(row: &Row, at: usize) -> Result<Person, TripError> {
 }
 
 /// Reads the token in the first columns.
-pub(super) fn token(row: &Row) -> Result<Token, TripError> {
+pub(in super::super) fn token(row: &Row) -> Result<Token, TripError> {
     Ok(Token {
         id: get(row, 0)?,
         hash: hash(row, 1)?,
@@ -42,7 +42,7 @@ pub(super) fn token(row: &Row) -> Result<Token, TripError> {
     })
 }
 
-pub(super) fn link(row: &Row) -> Result<Link, TripError> {
+pub(in super::super) fn link(row: &Row) -> Result<Link, TripError> {
     Ok(Link {
         hash: hash(row, 0)?,
         to: maybe_name(row, 1, UserId::new)?.map_or(LinkFor::Setup, LinkFor::SignIn),

@@ -1,7 +1,7 @@
 //! Migrates the schema to this version, also if several processes do so at the same time.
 
 use super::call::Call;
-use super::link::Link;
+use super::connection::Link;
 use super::row::get;
 use super::sql;
 use crate::store::{SchemaState, StoreError};

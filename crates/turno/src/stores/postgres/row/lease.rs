@@ -4,8 +4,8 @@
 //! holder reads (the last ending) are JSON texts. They are arrays and not objects, because every heartbeat parses the
 //! ending.
 
-use super::failure::TripError;
-use super::row::{garbled, get, maybe_name, name};
+use super::super::error::TripError;
+use super::{garbled, get, maybe_name, name};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 use turno_core::id::{Fence, Instance, Resource, UserId};
@@ -13,7 +13,7 @@ use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, St
 use turno_core::time::{Span, Time};
 
 /// Reads the state from the columns from `at` on: eleven of the grant, then `waiting`, `ended` and `look_at`.
-pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, TripError> {
+pub(in super::super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, TripError> {
     let mut state = State::unseen(resource);
     if get::<Option<i64>>(row, at + 3)?.is_some() {
         state.grant = Some(grant(row, at)?);
@@ -30,7 +30,7 @@ pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, T
 }
 
 /// Reads an ending from the columns of the history.
-pub(super) fn ending(row: &Row) -> Result<Ending, TripError> {
+pub(in super::super) fn ending(row: &Row) -> Result<Ending, TripError> {
     Ok(Ending {
         grant: grant(row, 0)?,
         at: Time(get(row, 11)?),
@@ -60,7 +60,7 @@ fn grant(row: &Row, at: usize) -> Result<Grant, TripError> {
 }
 
 /// Renders the line, the offer, the requests and the `leaving` flag; `None` if there are none of them.
-pub(super) fn waiting_to(state: &State) -> Option<String> {
+pub(in super::super) fn waiting_to(state: &State) -> Option<String> {
     let State { line, offer, requests, leaving, .. } = state;
     let empty = line.is_empty() && offer.is_none() && requests.is_empty();
     match leaving {
@@ -71,7 +71,7 @@ pub(super) fn waiting_to(state: &State) -> Option<String> {
 }
 
 /// Renders the last ending.
-pub(super) fn ended_to(state: &State) -> Option<String> {
+pub(in super::super) fn ended_to(state: &State) -> Option<String> {
     let ending = state.ended.as_ref()?;
     let Ending {
         grant: Grant { holder, fence, claim, ttl, locked_at, worked_at, heartbeat_at, expires_at, idle }, ..

@@ -1,6 +1,6 @@
 //! An application's own effect: its writes and its line are one transaction, whatever the effect does.
 
-use super::tasks::{apply, line, taken};
+use super::task::{apply, line, taken};
 use super::{Folder, claim, lease, store};
 use crate::store::{Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, Store, StoreError, Tx, Value};
 use crate::stores::sqlite::{SqliteStore, effect};

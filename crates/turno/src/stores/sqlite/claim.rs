@@ -1,0 +1,69 @@
+//! Claims of queue items.
+
+use super::item::{find, items};
+use super::row::body;
+use super::{changes, numbers, sql};
+use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes, StoreError};
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::HashMap;
+use turno_core::id::{ItemId, QueueId};
+use turno_core::queue::{ClaimRead, Delivery, Item};
+use turno_core::time::Time;
+
+pub(super) fn run(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outcomes, StoreError> {
+    if let Some((taker, request)) = group.request() {
+        let before = items(tx, &sql::HOT_REQUESTED, (group.queue.0, &**request, taker.as_str()))?;
+        let deliveries = vec![group.resume(before, now)];
+        if !deliveries[0].is_empty() {
+            let bodies = bodies(tx, &deliveries)?;
+            return Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more: false }));
+        }
+    }
+    let mut read = tx.prepare_cached(&sql::QUEUE_READ)?;
+    let queue: Option<(i64, bool)> =
+        read.query_row([group.queue.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some(outcome) = group.gate(queue) {
+        return Ok(Outcomes::Claim(outcome));
+    }
+    let heads = match &group.claim {
+        Claim::Next(_) => {
+            let most = i64::try_from(group.heads()).unwrap_or(i64::MAX);
+            items(tx, &sql::HOT_HEADS, (group.queue.0, now.0, most))?
+        }
+        Claim::Item { id, .. } => due_head(tx, now, group.queue, id)?.into_iter().collect(),
+    };
+    let more = group.is_more(heads.len());
+    let mut fronts = HashMap::new();
+    let mut typing = HashMap::new();
+    for head in heads.iter().filter(|_| group.groups_items()) {
+        let Some(lane) = head.lane else { continue };
+        let range = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
+        fronts.insert(lane, items(tx, &sql::HOT_FRONT, range)?);
+        let mut read = tx.prepare_cached(&sql::TYPING_READ)?;
+        let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
+        typing.extend(at.map(|at| (lane, Time(at))));
+    }
+    let numbers = numbers(tx, heads.len())?;
+    let (written, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
+    changes::write(tx, &written)?;
+    let bodies = bodies(tx, &deliveries)?;
+    Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more }))
+}
+
+/// Returns the item, if it is the head of its lane and due.
+fn due_head(tx: &Connection, now: Time, queue: QueueId, id: &ItemId) -> Result<Option<Item>, StoreError> {
+    let Some(home) = find(tx, queue, id)? else {
+        return Ok(None);
+    };
+    let found = items(tx, &sql::HOT_READ, [home.seq.0])?;
+    Ok(found.into_iter().find(|item| item.ready_at.is_some_and(|ready_at| ready_at <= now)))
+}
+
+fn bodies(tx: &Connection, deliveries: &[Vec<Delivery>]) -> Result<Bodies, StoreError> {
+    let mut bodies = Bodies::new();
+    let mut read = tx.prepare_cached(&sql::BODY_READ)?;
+    for (seq, _) in deliveries.iter().flatten().flat_map(|delivery| &delivery.items) {
+        bodies.insert(*seq, read.query_row([seq.0], body)?);
+    }
+    Ok(bodies)
+}

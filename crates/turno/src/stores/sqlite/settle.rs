@@ -1,0 +1,78 @@
+//! Settlements of deliveries, and how deliveries ended.
+
+use super::item::items;
+use super::row::{done, last, name};
+use super::{changes, sql};
+use crate::store::{Outcomes, SettleGroup, SettleRead, StoreError};
+use rusqlite::{Connection, OptionalExtension};
+use turno_core::id::ItemId;
+use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Item, Loaded, Member, SettleOutcome, Trace};
+use turno_core::time::Time;
+
+pub(super) fn run(tx: &Connection, now: Time, group: &SettleGroup) -> Result<Outcomes, StoreError> {
+    let mut loaded = Vec::with_capacity(group.settlements.len());
+    for (index, settle) in group.settlements.iter().enumerate() {
+        loaded.push(load(tx, &settle.reference, group.names_items(index))?);
+    }
+    let (written, answers) = group.decide(SettleRead { now, loaded });
+    changes::write(tx, &written)?;
+    Ok(Outcomes::Settle { now, answers })
+}
+
+/// Reads a delivery, if it is still handed out under its fence.
+fn load(tx: &Connection, reference: &DeliveryRef, named: bool) -> Result<Loaded, StoreError> {
+    let lane = reference.lane.map(|lane| lane.0);
+    let (queue, seq, fence) = (reference.queue.0, reference.seq.0, reference.fence.0);
+    let mut members = items(tx, &sql::HOT_FIRST, (seq, queue, lane, fence))?;
+    let (Some(first), Some(lane)) = (members.first(), lane) else {
+        return Ok(Loaded { members: with_ids(tx, members, named)?, next: None });
+    };
+    let (first, size) = (first.seq, first.size);
+    // If the size differs from the stored one, the other items are not read: the decision refuses by the first item.
+    if reference.size > 1 && reference.size == size {
+        members = items(tx, &sql::HOT_MEMBERS, (queue, lane, first.0, fence, size))?;
+    }
+    let next = items(tx, &sql::HOT_NEXT, (queue, lane, fence))?.pop();
+    Ok(Loaded { members: with_ids(tx, members, named)?, next })
+}
+
+fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member>, StoreError> {
+    if !named {
+        return Ok(items.into_iter().map(|item| Member { item, id: None }).collect());
+    }
+    let mut read = tx.prepare_cached(&sql::BODY_ID)?;
+    let mut members = Vec::with_capacity(items.len());
+    for item in items {
+        let id = read.query_row([item.seq.0], |row| name(row, 0, ItemId::new))?;
+        members.push(Member { item, id: Some(id) });
+    }
+    Ok(members)
+}
+
+/// Returns how deliveries ended by a settlement of their own fence.
+pub(super) fn settled(
+    db: &mut Connection,
+    reference: &[DeliveryRef],
+) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+    let tx = db.transaction()?;
+    let answers = reference.iter().map(|reference| settled_one(&tx, reference)).collect::<Result<_, _>>()?;
+    tx.commit()?;
+    Ok(answers)
+}
+
+/// Reads the outcome from the delivery's first item.
+fn settled_one(db: &Connection, reference: &DeliveryRef) -> Result<Option<SettleOutcome>, StoreError> {
+    let (seq, fence) = (reference.seq.0, reference.fence.0);
+    let mut read = db.prepare_cached(&sql::ERROR_OF_FENCE)?;
+    let failed = read.query_row((seq, fence), |row| {
+        let (error, retry_at) = (row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?.map(Time));
+        Ok(FailedAttempt { expired: AttemptError::expired_from(row.get(2)?, &error), retry_at })
+    });
+    let failed = failed.optional()?;
+    let mut read = db.prepare_cached(&sql::DONE_READ)?;
+    let done = read.query_row([seq], done).optional()?;
+    let done = done.filter(|done| done.queue == reference.queue);
+    let mut read = db.prepare_cached(&sql::CAME_BACK_OF_FENCE)?;
+    let back = read.query_row((seq, fence), |row| last(row, 0)).optional()?;
+    Ok(Trace { failed, back, ..Trace::find(reference.fence, done.as_ref(), &[], &[]) }.settled())
+}
