@@ -13,6 +13,7 @@ mod places;
 mod rust;
 mod sql;
 mod tree;
+mod twins;
 mod walkthrough;
 mod words;
 
@@ -36,6 +37,7 @@ const CHECKS: &[Check] = &[
     ("examples show the stable API", layers::examples_show_the_stable_api),
     ("SQL files are named and list their columns", sql::files),
     ("both stores have the same migrations", sql::migrations),
+    ("files and statements of the stores have twins", twins::have_twins),
     ("Rust files have their form", form::files),
     ("tests never sleep", form::tests_never_sleep),
     ("ARCHITECTURE.md names files that exist", walkthrough::paths_exist),
