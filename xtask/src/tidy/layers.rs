@@ -1,7 +1,7 @@
 //! Checks which layer uses what. ARCHITECTURE.md lists each rule under "What never happens".
 
 use super::rust::Source;
-use super::tree::Tree;
+use super::tree::{File, Tree};
 use super::{Finding, OURSELVES};
 
 const CORE: &str = "crates/turno-core/";
@@ -25,6 +25,7 @@ const IMPURE: &[&str] = &[
 ];
 
 /// Files that may contain SQL in strings: the stores, and tests and benchmarks that query the database from outside.
+/// SQL files may also lie in [`APPLICATION_SQL`].
 const SQL_HOMES: &[&str] = &[
     "crates/turno/src/stores/",
     "crates/turno/src/stores.rs",
@@ -45,6 +46,14 @@ const SQL_HOMES: &[&str] = &[
     "crates/turno-testkit/",
     "bench/",
     OURSELVES,
+];
+
+/// SQL files of applications, which use tables of their own and none of Turno's.
+const APPLICATION_SQL: &[&str] = &[
+    // The demo plays an application that changes its table.
+    "crates/turno-server/src/cli/demo/siper/",
+    "crates/turno-server/tests/cli/",
+    "docs/guides/",
 ];
 
 pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
@@ -79,6 +88,10 @@ pub(super) fn sql_lives_in_the_stores(tree: &Tree) -> Vec<Finding> {
                 findings.push(Finding::new(&file.path, line, message));
             }
         }
+    }
+    let strays = |file: &&File| !file.lies_in(SQL_HOMES) && !file.lies_in(APPLICATION_SQL);
+    for file in tree.with_extension("sql").filter(strays) {
+        findings.push(Finding::new(&file.path, 1, "SQL for Turno's tables belongs in the stores"));
     }
     findings
 }
@@ -155,5 +168,13 @@ mod tests {
         assert_eq!(lines(&findings), [2, 4, 5, 5]);
         let home = Tree::of(&[("crates/turno/src/stores/sqlite.rs", both.as_str())]);
         assert!(sql_lives_in_the_stores(&home).is_empty());
+    }
+
+    #[test]
+    fn sql_files_lie_in_the_stores_or_belong_to_an_application() {
+        let file = |path| sql_lives_in_the_stores(&Tree::of(&[(path, "select 1")])).len();
+        assert_eq!(file("crates/turno-server/src/http/items.sql"), 1);
+        assert_eq!(file("crates/turno/src/stores/sqlite/sql/items.sql"), 0);
+        assert_eq!(file("crates/turno-server/src/cli/demo/siper/add.sql"), 0, "the application's own table");
     }
 }
