@@ -2,7 +2,7 @@
 //!
 //! A [`Source`] describes the table, its key, the columns to send, and the conditions. A trigger on the table marks the
 //! keys that may have changed, and the marks become items of a sync queue. A mark contains no data: when a worker
-//! receives the item, the engine reads the table and decides what to send for the key ([`Source::say`]).
+//! receives the item, the engine reads the table and decides what to send for the key ([`Source::decide_outgoing`]).
 //!
 //! - If a row is current and takes part, it is sent as an update.
 //! - If there is no such row, the key is deactivated.
@@ -13,11 +13,13 @@
 //!
 //! This module contains neither SQL (the store generates the trigger) nor the sending (the server does that).
 
+mod change;
 mod compare;
 mod quote;
 mod refused;
 mod siper;
 
+pub use change::{Content, UNREADABLE_WAIT, has_content, wait_for_row};
 pub use compare::{Difference, KeyState};
 pub use quote::{BadIdent, IDENT_MAX, dollar_quote, fit_ident, quote_ident, quote_literal};
 pub use refused::SourceRefused;

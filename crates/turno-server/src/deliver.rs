@@ -24,9 +24,8 @@ use turno::core::id::{QueueId, QueueName};
 use turno::core::queue::Policy;
 use turno::core::time::Span;
 use turno::store::{Push, QueueRow};
-use turno::{Error, Turno};
+use turno::{Error, SyncHandle, Turno};
 
-pub(crate) use body::fill_with_row;
 pub(crate) use guard::Guard;
 
 use crate::config::endpoint::{Endpoint, EndpointFields, SECRET_PREFIX};
@@ -35,10 +34,8 @@ use crate::config::queue::{BadField, QueueSettings};
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, PushGuard};
 use crate::failure::Failure;
-use body::Form;
 use call::EndpointClient;
 use figures::Figures;
-pub(crate) use pusher::READ_AGAIN;
 use pusher::{Pusher, Shared, Target};
 use signature::Secret;
 
@@ -77,14 +74,14 @@ impl Deliveries {
         env: impl Fn(&str) -> Option<String>,
         turno: &Turno,
     ) -> Result<Deliveries, Failure> {
-        let target = |endpoint: &Endpoint, form: Form| {
+        let target = |endpoint: &Endpoint, source: Option<SyncHandle>| {
             let secret = endpoint.secret(&env)?.as_deref().map(Secret::new);
-            Ok::<_, Failure>(Target { endpoint: endpoint.clone(), secret, guarded: false, form })
+            Ok::<_, Failure>(Target { endpoint: endpoint.clone(), secret, guarded: false, source })
         };
         let (mut fixed, mut unsigned) = (BTreeMap::new(), BTreeMap::new());
         for (name, settings) in queues {
             if let Some(endpoint) = &settings.push {
-                fixed.insert(name.clone(), target(endpoint, Form::Delivery)?);
+                fixed.insert(name.clone(), target(endpoint, None)?);
             }
         }
         for source in sources {
@@ -97,8 +94,8 @@ impl Deliveries {
                     unsigned.insert(source.queue.clone(), why);
                     continue;
                 }
-                let form = Form::Change(turno.sync(source.source.clone()));
-                fixed.insert(source.queue.clone(), target(endpoint, form)?);
+                let changes = turno.sync(source.source.clone());
+                fixed.insert(source.queue.clone(), target(endpoint, Some(changes))?);
             }
         }
         Ok(Deliveries { guard: Arc::new(guard), fixed, unsigned, changed: Notify::new(), warned: Mutex::default() })
@@ -136,7 +133,7 @@ impl Deliveries {
 
     /// Returns whether this server delivers the changes of the queue's source. Then workers may not claim them.
     pub(crate) fn has_changes_of(&self, queue: &QueueName) -> bool {
-        self.fixed.get(queue).is_some_and(|target| matches!(target.form, Form::Change(_)))
+        self.fixed.get(queue).is_some_and(|target| target.source.is_some())
     }
 
     /// Returns why the destination of this queue's source is not called. `None` if it is called.
@@ -206,7 +203,7 @@ impl Deliveries {
         }
         let target = stored_endpoint(row)?.and_then(|endpoint| {
             let secret = secret_of(&endpoint)?;
-            Ok(Target { endpoint, secret, guarded: true, form: Form::Delivery })
+            Ok(Target { endpoint, secret, guarded: true, source: None })
         });
         // A receiver that expects signed calls must not get unsigned ones, so nothing is sent.
         target.inspect_err(|cause| self.warn_once(row, cause)).ok()

@@ -45,7 +45,7 @@ pub(crate) use listing::{Page, Wanted};
 pub(crate) use people::{RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
-    DeliveryView, Happened, audited as queue_audited, explained as queue_why,
+    DeliveryView, Happened, Payload, audited as queue_audited, explained as queue_why,
     payload_may_change as queue_payload_may_change, refused as queue_managed, timeline as queue_timeline,
 };
 pub(crate) use reader::Reader;

@@ -118,8 +118,10 @@ pub use engine::queue::{
     Claim, ClaimedItem, Delivery, DeliveryItem, Draft, Exhausted, Overview, QueueHandle, Settled, Settlement,
 };
 pub use engine::schema::schema;
-pub use engine::sync::{Installed, SourceTrouble, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus};
-pub use engine::task::{FinalizeAnswer, NewTask, TaskAnswer, TaskCursor, TaskEvent, TaskHandle, TaskHistory};
+pub use engine::sync::{
+    Filled, Installed, Prepared, SourceTrouble, SyncChange, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus,
+};
+pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
 pub use engine::worker::{Failed, Job, RunningWorker, Worker, WorkerLimit};
 pub use engine::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage, Options, Turno};
 pub use error::Error;

@@ -34,14 +34,16 @@ mod soak;
 mod upsert;
 #[path = "sync/view.rs"]
 mod view;
+#[path = "sync/worker.rs"]
+mod worker;
 
 use tokio_postgres::{Client, NoTls};
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
-use turno::core::sync::{OnLeave, Outgoing, Relation, Source};
+use turno::core::sync::{OnLeave, Relation, Source};
 use turno::core::time::Span;
 use turno::queue::Claim;
-use turno::{Delivery, Options, QueueHandle, Settlement, SyncHandle, Turno};
+use turno::{Delivery, Options, Prepared, QueueHandle, Settlement, SyncChange, SyncHandle, Turno};
 use turno_testkit::postgres::Cluster;
 
 const SCHEMA: &str = include_str!("../../../docs/guides/sync-siper.sql");
@@ -136,20 +138,29 @@ impl World {
         self.queue.claim(Claim::by("worker")).await.unwrap().pop()
     }
 
-    /// Delivers one event as the server does: reads the current data, sends them, acks.
+    /// Returns the change to send for a delivery.
+    async fn change(&self, got: &Delivery) -> SyncChange {
+        match self.sync.prepare(got).await.unwrap() {
+            Prepared::Send(change) => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Delivers one event: reads the current data, sends them, acks.
     async fn deliver(&self, got: &Delivery) -> String {
         let key = got.key.clone().unwrap();
-        let say = self.sync.current(&key).await.unwrap();
-        if say == Outgoing::Nothing {
-            self.sync.skipped(got).await.unwrap();
-            self.queue.settle(vec![Settlement { reference: got.reference, act: Act::Skip }]).await.unwrap();
-            return format!("nothing {key}");
-        }
-        let data = say.into_data();
-        let action = self.sync.source().action(data.is_some()).to_owned();
-        self.sync.delivered(got, &action, data.as_deref()).await.unwrap();
+        let change = match self.sync.prepare(got).await.unwrap() {
+            Prepared::Send(change) => change,
+            Prepared::Nothing => {
+                self.queue.settle(vec![Settlement { reference: got.reference, act: Act::Skip }]).await.unwrap();
+                return format!("nothing {key}");
+            }
+            Prepared::Wait { error, .. } => panic!("{error}"),
+        };
+        self.sync.delivered(&change).await.unwrap();
         self.queue.ack([got.reference]).await.unwrap();
-        data.map_or(format!("{action} {key}"), |data| format!("{action} {key} {data}"))
+        let action = change.action;
+        change.data.map_or(format!("{action} {key}"), |data| format!("{action} {key} {data}"))
     }
 
     /// Delivers all pending events and returns what was sent.

@@ -8,7 +8,6 @@
 
 mod keeper;
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,22 +15,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use turno::core::destination::{Destination, Failure, Fault};
-use turno::core::id::{Key, Lane, QueueName, Seq};
+use turno::core::id::{Key, Lane, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
+use turno::core::sync::UNREADABLE_WAIT;
 use turno::core::time::{Span, Time};
-use turno::{Delivery, Error, QueueHandle, RunningWorker, Turno, WorkerLimit};
+use turno::{Delivery, Error, Prepared, QueueHandle, RunningWorker, SyncHandle, Turno, WorkerLimit};
 
-use super::body::Form;
+use super::body::{render_change, render_delivery};
 use super::call::{Call, EndpointClient, Refused};
 use super::figures::{Figures, Outcome};
 use super::signature::Secret;
 use crate::config::endpoint::Endpoint;
 use crate::stopwatch::Stopwatch;
-
-/// The longest wait until an unreadable row is read again, so that delivery goes on soon after the table is repaired.
-pub(crate) const READ_AGAIN: Span = Span::from_secs(60);
-/// How many items are remembered as unreadable. Beyond that, some store the same error twice.
-const UNREAD_MAX: usize = 10_000;
 
 /// The destination of a queue.
 #[derive(Clone, Debug)]
@@ -40,7 +35,8 @@ pub(crate) struct Target {
     pub(crate) secret: Option<Secret>,
     /// True if the endpoint was set over the API.
     pub(crate) guarded: bool,
-    pub(crate) form: Form,
+    /// The source whose changes are sent. Without one, the deliveries themselves are sent.
+    pub(crate) source: Option<SyncHandle>,
 }
 
 impl Target {
@@ -80,8 +76,6 @@ struct Inner {
     hands: watch::Sender<WorkerLimit>,
     /// Until when this process may make one probe.
     ticket: Mutex<Option<Time>>,
-    /// Items whose row could not be read: how often in a row, and the last error.
-    unread: Mutex<HashMap<Seq, (u32, String)>>,
     /// The number of items revived after the last outage.
     revived: AtomicU64,
 }
@@ -90,8 +84,17 @@ struct Inner {
 enum NotDelivered {
     /// The call failed.
     Refused(Refused),
-    /// No call was made, because the row could not be read.
-    Unread(String),
+    /// No call was made, because the row could not be read. The act makes the delivery wait.
+    Unread { error: String, act: Act },
+}
+
+impl NotDelivered {
+    /// Builds the result of an error of the database.
+    fn unread(error: &Error) -> NotDelivered {
+        let error = error.to_string();
+        let act = Act::Defer { error: Some(error.clone()), retry_in: UNREADABLE_WAIT };
+        NotDelivered::Unread { error, act }
+    }
 }
 
 /// Whether the worker renews a delivery during its call.
@@ -124,7 +127,6 @@ impl Pusher {
             seen: watch::Sender::new(None),
             hands,
             ticket: Mutex::default(),
-            unread: Mutex::default(),
             revived: AtomicU64::default(),
             shared,
         });
@@ -179,11 +181,8 @@ impl Inner {
         let policy = self.queue.row().await.map(|row| row.policy.clone());
         let answer = match policy {
             Ok(policy) => self.call(&got, &policy, Renewal::Yes).await.map_err(|failure| (failure, Some(policy))),
-            Err(error) => Err((NotDelivered::Unread(error.to_string()), None)),
+            Err(error) => Err((NotDelivered::unread(&error), None)),
         };
-        if !matches!(answer, Err((NotDelivered::Unread(_), _))) {
-            self.unread.lock().unwrap_or_else(PoisonError::into_inner).remove(&got.reference.seq);
-        }
         let (outcome, act) = match answer {
             Ok(CallResult::Accepted) => {
                 self.note_success(probe).await;
@@ -191,7 +190,7 @@ impl Inner {
             }
             // No call was made, so nothing is known about the destination.
             Ok(CallResult::NothingToSend) => (Outcome::Skipped, Act::Skip),
-            Err((NotDelivered::Unread(error), policy)) => (Outcome::Returned, self.defer(&got, error, policy.as_ref())),
+            Err((NotDelivered::Unread { act, .. }, _)) => (Outcome::Returned, act),
             Err((NotDelivered::Refused(refused), policy)) => self.settle_failure(&got, probe, refused, policy).await,
         };
         self.shared.figures.count(&self.name, outcome, Some(began.elapsed()));
@@ -211,11 +210,22 @@ impl Inner {
 
     async fn call(&self, got: &Delivery, policy: &Policy, renewal: Renewal) -> Result<CallResult, NotDelivered> {
         let Endpoint { url, method, timeout, .. } = &self.target.endpoint;
-        let Some(body) = self.target.form.body(&self.name, policy.kind, got).await.map_err(NotDelivered::Unread)?
-        else {
-            self.target.form.note_skipped(got).await.map_err(|error| NotDelivered::Unread(error.to_string()))?;
-            return Ok(CallResult::NothingToSend);
+        let change = match &self.target.source {
+            None => None,
+            Some(sync) => match sync.prepare(got).await.map_err(|error| NotDelivered::unread(&error))? {
+                Prepared::Send(change) => Some((sync, change)),
+                Prepared::Nothing => return Ok(CallResult::NothingToSend),
+                Prepared::Wait { error, act } => return Err(NotDelivered::Unread { error, act }),
+            },
         };
+        let body = match &change {
+            None => render_delivery(&self.name, policy.kind, got.clone()),
+            Some((_, change)) => render_change(change),
+        };
+        let body = body.map_err(|error| {
+            let error = format!("failed to write the body: {error}");
+            NotDelivered::Refused(Refused { fault: Fault::Key, ..Refused::new(error) })
+        })?;
         let now = self.shared.turno.now();
         let call = Call {
             url,
@@ -228,14 +238,16 @@ impl Inner {
             fence: got.reference.fence.0,
             attempt: got.attempt,
             at: now,
-            body: body.bytes.clone(),
+            body,
             within: call_time_limit(*timeout, got, policy, renewal, now),
         };
         self.shared.caller.call(call).await.map_err(NotDelivered::Refused)?;
-        // If this is lost, a later check of the source finds the difference and sends the key again.
-        let noted = self.target.form.note_delivered(got, &body).await;
-        noted
-            .unwrap_or_else(|error| tracing::warn!(%error, queue = %self.name, "what was delivered is not remembered"));
+        if let Some((sync, change)) = change {
+            // If this is lost, a later check of the source finds the difference and sends the key again.
+            let noted = sync.delivered(&change).await;
+            let queue = &self.name;
+            noted.unwrap_or_else(|error| tracing::warn!(%error, %queue, "what was delivered is not remembered"));
+        }
         Ok(CallResult::Accepted)
     }
 
@@ -249,20 +261,6 @@ impl Inner {
             Ok(destination) => self.update_state(destination),
             Err(error) => tracing::warn!(%error, queue = %self.name, "a success was not noted; the next one will be"),
         }
-    }
-
-    /// Returns the settlement of a delivery whose row could not be read. The row is read again with growing waits.
-    /// Stores the error only if it differs from the last one.
-    fn defer(&self, got: &Delivery, error: String, policy: Option<&Policy>) -> Act {
-        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
-        if unread.len() >= UNREAD_MAX {
-            unread.clear();
-        }
-        let (times, last) = unread.entry(got.reference.seq).or_default();
-        *times = times.saturating_add(1);
-        let backoff = policy.map_or(READ_AGAIN, |policy| policy.backoff_after(got.reference.seq, *times));
-        let repeated = std::mem::replace(last, error.clone()) == error;
-        Act::Defer { error: (!repeated).then_some(error), retry_in: backoff.min(READ_AGAIN) }
     }
 
     /// Returns the settlement after a failed call. While the destination is down, no attempt is spent. A failure that

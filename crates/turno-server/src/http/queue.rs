@@ -12,7 +12,7 @@ mod settle;
 mod timeline;
 mod why;
 
-pub(crate) use claim::DeliveryView;
+pub(crate) use claim::{DeliveryView, Payload};
 pub(crate) use manage::{EmptyBody, refused};
 pub(crate) use timeline::{Happened, audited, build as timeline};
 pub(crate) use why::explained;

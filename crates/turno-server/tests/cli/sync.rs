@@ -327,8 +327,8 @@ async fn delivered(world: &World) {
     let sync = world.turno.sync(turno::core::sync::Source::siper());
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     while let Some(got) = queue.claim(Claim::by("worker")).await.unwrap().pop() {
-        let data = sync.current(got.key.as_ref().unwrap()).await.unwrap().into_data();
-        sync.delivered(&got, sync.source().action(data.is_some()), data.as_deref()).await.unwrap();
+        let turno::Prepared::Send(change) = sync.prepare(&got).await.unwrap() else { panic!("{got:?}") };
+        sync.delivered(&change).await.unwrap();
         queue.ack([got.reference]).await.unwrap();
     }
 }

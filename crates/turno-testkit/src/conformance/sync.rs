@@ -5,7 +5,7 @@ use turno::core::queue::{Accepted, Act, ItemState, Kind, ManageAnswer, ManageRef
 use turno::core::sync::Source;
 use turno::core::time::Span;
 use turno::store::Counts;
-use turno::{Draft, Settlement};
+use turno::{Delivery, Draft, Failed, Job, Prepared, Settlement, SyncChange, SyncHandle};
 
 super::cases![
     a_newer_change_replaces_the_waiting_one_and_keeps_its_id,
@@ -18,10 +18,19 @@ super::cases![
     a_deactivation_never_overrides_a_newer_update,
     a_confirmed_delivery_is_shown_on_its_item,
     deactivated_keys_are_purged_after_the_retention_and_not_before,
+    a_worker_of_a_source_without_a_table_gets_the_enqueued_changes,
 ];
 
 fn sync() -> Policy {
     Policy::for_kind(Kind::Sync)
+}
+
+/// Returns the change to send. Without a table, it is the enqueued one.
+async fn change(sync: &SyncHandle, got: &Delivery) -> SyncChange {
+    match sync.prepare(got).await.unwrap() {
+        Prepared::Send(change) => change,
+        other => panic!("{other:?}"),
+    }
 }
 
 async fn a_newer_change_replaces_the_waiting_one_and_keeps_its_id(world: World) {
@@ -143,9 +152,12 @@ async fn a_confirmed_delivery_is_shown_on_its_item(world: World) {
     put(&queue, "idper-9", &["a"]).await;
     let got = take_one(&queue).await;
     let sync = world.turno.sync(Source { queue: queue_name(), ..Source::siper() });
-    sync.delivered(&got, "DESACTIVAR", None).await.unwrap();
+    let mut change = change(&sync, &got).await;
+    (change.action, change.data) = ("DESACTIVAR".to_owned(), None);
+    sync.delivered(&change).await.unwrap();
     // The item changed after this delivery was handed out, because another delivery was faster.
-    sync.delivered(&got, "ACTUALIZAR", Some("{}")).await.unwrap();
+    (change.action, change.data) = ("ACTUALIZAR".to_owned(), Some("{}".into()));
+    sync.delivered(&change).await.unwrap();
     ack(&queue, &got).await;
     let record = queue.item(got.items[0].id.clone()).await.unwrap().unwrap();
     assert_eq!(record.body.action.as_deref(), Some("DESACTIVAR"), "the item keeps its newer action");
@@ -157,7 +169,9 @@ async fn deactivated_keys_are_purged_after_the_retention_and_not_before(world: W
     for (key, data) in [("living", Some("{}")), ("gone", None)] {
         put(&queue, key, &[key]).await;
         let got = take_one(&queue).await;
-        source.delivered(&got, source.source().action(data.is_some()), data).await.unwrap();
+        let mut change = change(&source, &got).await;
+        (change.action, change.data) = (source.source().action(data.is_some()).to_owned(), data.map(Into::into));
+        source.delivered(&change).await.unwrap();
         ack(&queue, &got).await;
     }
     world.advance(sync().retention.0 - 60_000);
@@ -165,4 +179,23 @@ async fn deactivated_keys_are_purged_after_the_retention_and_not_before(world: W
     world.advance(61_000);
     assert_eq!(world.turno.purge().await.unwrap().delivered, 1, "only the deactivated key is purged");
     assert_eq!(world.turno.purge().await.unwrap().delivered, 0);
+}
+
+async fn a_worker_of_a_source_without_a_table_gets_the_enqueued_changes(world: World) {
+    let queue = world.queue(sync()).await;
+    let source = world.turno.sync(Source { queue: queue_name(), ..Source::siper() });
+    let deactivated = Draft { action: Some("DESACTIVAR".to_owned()), ..draft("gone", "b") };
+    queue.enqueue(vec![draft("living", "a"), deactivated]).await.unwrap();
+    let (sent, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |job: Job<Option<serde_json::Value>>| {
+        let change = (job.key.unwrap().to_string(), job.action.unwrap(), job.payload.is_some());
+        std::future::ready(sent.send(change).map_err(|_| Failed::new("the test ended")))
+    };
+    let worker = source.worker(handler).await.unwrap().concurrency(1).start().unwrap();
+    let mut changes = [received.recv().await.unwrap(), received.recv().await.unwrap()];
+    changes.sort();
+    let expected = [("gone", "DESACTIVAR", false), ("living", "ACTUALIZAR", true)];
+    assert_eq!(changes, expected.map(|(key, action, data)| (key.to_owned(), action.to_owned(), data)));
+    worker.stop().await;
+    assert_eq!(queue.counts().await.unwrap(), Counts { processed: 2, ..Counts::default() });
 }

@@ -1,20 +1,22 @@
 //! Synchronisation of a source: its triggers, its current data, and what its destination has received.
 //!
-//! A trigger marks changed keys, and the queue delivers them. The sender reads the data with [`SyncHandle::current`]
-//! *after* the claim has committed, and calls [`SyncHandle::delivered`] before the ack. So the data are at least as
-//! new as the revision that the ack confirms.
+//! A trigger marks changed keys, and the queue delivers them. [`SyncHandle::prepare`] reads the row *after* the claim
+//! has committed, and [`SyncHandle::delivered`] records the change before the ack. So the data are at least as new as
+//! the revision that the ack confirms.
 
 mod kept_delivery;
+mod prepare;
 mod walk;
 
 pub(crate) use kept_delivery::confirm;
+pub use prepare::{Filled, Prepared, SyncChange};
 pub use walk::{SyncCheck, SyncProgress};
 
 use super::Turno;
 use super::access::Needs;
-use super::queue::Delivery;
+use super::queue::QueueHandle;
 use crate::error::Error;
-use crate::store::{Delivered, Part, PartState, Pulse, SourceTables, StoreError};
+use crate::store::{Part, PartState, Pulse, SourceTables, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 use turno_core::access::Permission;
@@ -23,13 +25,19 @@ use turno_core::destination::Destination;
 use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::{Key, QueueId};
 use turno_core::queue::Kind;
-use turno_core::sync::{Outgoing, Source, SourceRefused, digest};
+use turno_core::sync::{Outgoing, Source, SourceRefused};
 use turno_core::time::{Span, Time};
 
 /// The period over which [`SyncStatus`] counts failures.
 const RECENT: Span = Span::from_secs(3_600);
 
 /// A handle to one source.
+///
+/// There are three ways to send its changes, and all of them use [`SyncHandle::prepare`]:
+///
+/// - [`SyncHandle::worker`] runs a handler for each change.
+/// - [`SyncHandle::prepare`] and [`SyncHandle::delivered`] belong around a sending of one's own.
+/// - [`SyncHandle::fill`] and [`SyncHandle::acked`] hand changes to a consumer in another process.
 #[derive(Clone, Debug)]
 pub struct SyncHandle {
     pub(super) turno: Turno,
@@ -229,10 +237,10 @@ impl SyncHandle {
         self.turno.inner.store.source_tables().is_some()
     }
 
-    /// Returns what to send for a key now: the columns of its current row as JSON, a deactivation, or nothing. Call it
-    /// after the claim, and again for each attempt. Needs `queues.consume`.
+    /// Returns what to send for a key now: the columns of its current row as JSON, a deactivation, or nothing. Consumers
+    /// call [`SyncHandle::prepare`] instead. Needs `queues.consume`.
     pub async fn current(&self, key: &Key) -> Result<Outgoing, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
+        self.require_consume().await?;
         Ok(self.tables()?.current(self.source.clone(), key.clone()).await??)
     }
 
@@ -247,35 +255,6 @@ impl SyncHandle {
             Err(SourceRefused::NoTable(_)) => Ok(given),
             Err(refused) => Err(refused.into()),
         }
-    }
-
-    /// Stores the action and the data that the destination has confirmed. Call it before the ack: a crash between the
-    /// two then causes one more delivery, but never a wrong record. Needs `queues.consume`.
-    pub async fn delivered(&self, got: &Delivery, action: &str, data: Option<&str>) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
-        let key =
-            got.key.clone().ok_or_else(|| Error::Invalid("a delivery without a key is none of a source".into()))?;
-        let delivered = Delivered {
-            queue: got.reference.queue,
-            seq: got.reference.seq,
-            key,
-            revision: got.revision,
-            action: action.to_owned(),
-            was: got.items.first().and_then(|item| item.action.clone()),
-            digest: data.map(digest),
-            at: self.turno.now(),
-        };
-        Ok(self.turno.inner.store.sync_delivered(delivered).await?)
-    }
-
-    /// Stores with the item that there was nothing to send for its key. Call it before settling with [`Act::Skip`].
-    /// The record of what the destination has stays unchanged. Needs `queues.consume`.
-    ///
-    /// [`Act::Skip`]: turno_core::queue::Act::Skip
-    pub async fn skipped(&self, got: &Delivery) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
-        let was = got.items.first().and_then(|item| item.action.clone());
-        Ok(self.tables()?.skipped(got.reference.queue, got.reference.seq, was).await?)
     }
 
     /// Returns the exact SQL that [`SyncHandle::install`] runs in one transaction.
@@ -395,8 +374,18 @@ impl SyncHandle {
         self.turno.authorize_read(Needs::permission(Permission::SyncManage)).await
     }
 
+    async fn require_consume(&self) -> Result<(), Error> {
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await
+    }
+
     pub(super) fn tables(&self) -> Result<&dyn SourceTables, SourceRefused> {
         self.turno.inner.store.source_tables().ok_or(SourceRefused::NoTriggers)
+    }
+
+    /// Returns a handle to the source's queue. Refuses a queue that is not a sync queue.
+    pub(super) async fn consumed_queue(&self) -> Result<QueueHandle, Error> {
+        self.queue().await?;
+        self.turno.queue(self.source.queue.clone()).await
     }
 
     pub(super) async fn queue(&self) -> Result<QueueId, Error> {

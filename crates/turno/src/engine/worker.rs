@@ -21,6 +21,7 @@ pub use job::{Failed, Job};
 use std::time::Duration;
 
 use super::queue::{Delivery, QueueHandle};
+use super::sync::SyncHandle;
 use crate::error::Error;
 use handler::HandlerFn;
 use runner::Runner;
@@ -223,6 +224,50 @@ impl QueueHandle {
         R: Future<Output = Act> + Send + 'static,
     {
         Worker::new(self, handler::settling(handler))
+    }
+}
+
+impl SyncHandle {
+    /// Creates a worker that calls `handler` for every change of the source, with the destination's action and the
+    /// current row. The payload is `None` for a deactivation.
+    ///
+    /// A change that the handler has processed is recorded as delivered. If a key has nothing to send, or its row cannot
+    /// be read, the handler is not called. A row that changes during the call is delivered again.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-changes-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::core::sync::Source;
+    /// use turno::{Draft, Job, Kind, Policy};
+    ///
+    /// let sync = turno.sync(Source::siper());
+    /// let queue = turno.put_queue(sync.source().queue.clone(), Policy::for_kind(Kind::Sync)).await?;
+    /// queue.enqueue(vec![Draft::json("Ana")?.key("7")?]).await?; // on PostgreSQL the table's trigger does this
+    ///
+    /// let (sent, mut module) = tokio::sync::mpsc::channel(1);
+    /// let worker = sync.worker(move |job: Job<Option<String>>| {
+    ///     let sent = sent.clone();
+    ///     async move {
+    ///         sent.send((job.action, job.payload)).await?;
+    ///         Ok(())
+    ///     }
+    /// });
+    /// let running = worker.await?.start()?;
+    /// assert_eq!(module.recv().await, Some((Some("ACTUALIZAR".to_owned()), Some("Ana".to_owned()))));
+    /// running.stop().await;
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn worker<T, F, R>(&self, handler: F) -> Result<Worker, Error>
+    where
+        T: DeserializeOwned + Send + 'static,
+        F: Fn(Job<Option<T>>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), Failed>> + Send + 'static,
+    {
+        let queue = self.consumed_queue().await?;
+        Ok(Worker::new(&queue, handler::filled(self.clone(), handler::each(handler))))
     }
 }
 

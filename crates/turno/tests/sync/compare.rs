@@ -136,7 +136,9 @@ async fn a_late_older_delivery_does_not_replace_the_recorded_one() {
     world.queue.counts().await.unwrap();
     let new = world.claim().await.expect("the first delivery has expired");
     world.deliver(&new).await;
-    world.sync.delivered(&old, "ACTUALIZAR", Some("{}")).await.unwrap();
+    let mut change = world.change(&old).await;
+    change.data = Some("{}".into());
+    world.sync.delivered(&change).await.unwrap();
     assert_eq!(differences(&world).await, []);
 }
 

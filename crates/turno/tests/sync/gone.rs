@@ -60,11 +60,11 @@ async fn s12_a_row_that_leaves_and_is_deleted_while_its_first_delivery_is_under_
     let world = World::new().await;
     world.run(&super::person(42)).await;
     let got = world.claim().await.unwrap();
-    let data = world.sync.current(&super::key("42")).await.unwrap().into_data();
+    let change = world.change(&got).await;
     // The destination has the row, but the delivery is not recorded yet.
     world.run(LEAVES).await;
     world.run(DELETED).await;
-    world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
+    world.sync.delivered(&change).await.unwrap();
     world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
 }

@@ -106,15 +106,16 @@ async fn work(sync: SyncHandle, queue: QueueHandle, module: Arc<Mutex<Module>>, 
         };
         let key = got.key.clone().unwrap();
         module.lock().unwrap().begin(key.as_str(), got.revision);
-        let data = sync.current(&key).await.unwrap().into_data();
+        let Prepared::Send(change) = sync.prepare(&got).await.unwrap() else { panic!("no row leaves") };
+        let data = change.data.as_deref().map(str::to_owned);
         let fails = chance.below(3) == 0;
-        module.lock().unwrap().end(key.as_str(), got.revision, (!fails).then(|| data.clone()));
+        module.lock().unwrap().end(key.as_str(), got.revision, (!fails).then_some(data));
         if fails {
             let retry_in = Some(Span(1));
             let act = Act::Fail { error: "HTTP 503".to_owned(), item: None, retry_in, give_up: false };
             queue.settle(vec![Settlement { reference: got.reference, act }]).await.unwrap();
         } else {
-            sync.delivered(&got, sync.source().action(data.is_some()), data.as_deref()).await.unwrap();
+            sync.delivered(&change).await.unwrap();
             queue.ack([got.reference]).await.unwrap();
         }
     }
@@ -177,7 +178,9 @@ async fn control_reading_before_the_claim_loses_a_change_and_is_detected() {
     let mut module = Module::default();
     module.begin("42", got.revision);
     module.end("42", got.revision, Some(early.clone()));
-    world.sync.delivered(&got, "ACTUALIZAR", early.as_deref()).await.unwrap();
+    let mut change = world.change(&got).await;
+    change.data = early.map(Into::into);
+    world.sync.delivered(&change).await.unwrap();
     world.queue.ack([got.reference]).await.unwrap();
     assert!(world.claim().await.is_none(), "the change is lost with the ack");
     assert_ne!(module.active(), source(&world).await);

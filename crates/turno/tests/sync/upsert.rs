@@ -120,11 +120,11 @@ async fn a_change_while_en_proceso_shows_pendiente_is_not_handed_to_a_second_wor
     let world = World::new().await;
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
-    let data = world.sync.current(&key("42")).await.unwrap().into_data();
+    let change = world.change(&got).await;
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     assert!(world.claim().await.is_none(), "the first worker still holds it");
-    world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
+    world.sync.delivered(&change).await.unwrap();
     let settled = world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(settled[0].outcome, SettleOutcome::Superseded, "the ack does not discard the newer change");
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
@@ -141,9 +141,9 @@ async fn a_change_still_in_the_intake_when_the_worker_acks_is_delivered() {
     let world = World::new().await;
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
-    let data = world.sync.current(&key("42")).await.unwrap().into_data();
+    let change = world.change(&got).await;
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
-    world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
+    world.sync.delivered(&change).await.unwrap();
     world.queue.ack([got.reference]).await.unwrap();
     assert_eq!(world.events().await, ["42 ACTUALIZAR PENDIENTE 0"]);
     assert!(world.drain().await[0].contains("\"nombre\":\"Nuevo\""));

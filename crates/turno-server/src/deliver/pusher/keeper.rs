@@ -129,7 +129,7 @@ impl Inner {
             Err(failure) => failure,
         };
         let error = match failure {
-            NotDelivered::Unread(error) => error,
+            NotDelivered::Unread { error, .. } => error,
             NotDelivered::Refused(refused) if refused.fault == Fault::Message => {
                 self.note_success(true).await;
                 let act = Act::Fail { error: refused.error, item: None, retry_in: None, give_up: true };

@@ -11,11 +11,10 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
-use turno::core::queue::{Act, ItemState, Kind};
-use turno::core::text::clip_text;
+use turno::core::queue::{ItemState, Kind};
 use turno::core::time::Span;
 use turno::queue::Claim;
-use turno::{ClaimedItem, Delivery, DeliveryItem, ItemRecord, QueueHandle, Settlement};
+use turno::{ClaimedItem, Delivery, DeliveryItem, Filled, QueueHandle};
 
 use super::why;
 use crate::http::app::{App, Shared};
@@ -115,7 +114,7 @@ impl DeliveryView {
 
 /// JSON that is passed on unchanged.
 #[derive(Debug)]
-pub(crate) struct Payload(pub(super) Arc<str>);
+pub(crate) struct Payload(pub(crate) Arc<str>);
 
 impl Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -159,53 +158,18 @@ pub(super) async fn queue_claim(
     Ok(Json(Deliveries { deliveries: to_views(&app, &queue, got).await? }))
 }
 
-/// Converts deliveries to their views.
-///
-/// A delivery of a source is filled with its action and the current row, as a destination would get it. A delivery
-/// whose row cannot be read is deferred with the error, and the error is the answer if no delivery is left. Rows with
-/// nothing to send are settled as `Skip`.
+/// Converts deliveries to their views. A delivery of a source has its action and the current row, as a destination would
+/// get it. If the rows of all deliveries are unreadable, the first error is the answer.
 async fn to_views(app: &App, queue: &QueueHandle, got: Vec<Delivery>) -> Result<Vec<DeliveryView>, Problem> {
     let row = queue.row().await?;
-    let sync = super::source(app, &row.name);
-    let mut views = Vec::with_capacity(got.len());
-    let (mut settled, mut unread) = (Vec::new(), None);
-    for delivery in got {
-        let (reference, attempt, item) =
-            (delivery.reference, delivery.attempt, delivery.items.first().map(|item| item.id.clone()));
-        let filled = match &sync {
-            Some(sync) => crate::deliver::fill_with_row(sync, delivery).await,
-            None => Ok(Some(delivery)),
-        };
-        match filled {
-            Ok(Some(delivery)) => views.push(DeliveryView::new(row.policy.kind, delivery)),
-            Ok(None) => settled.push(Settlement { reference, act: Act::Skip }),
-            Err(cause) => {
-                let wait = row.policy.backoff_after(reference.seq, attempt);
-                let act = defer(queue, item, &cause, wait).await?;
-                settled.push(Settlement { reference, act });
-                unread.get_or_insert(cause);
-            }
-        }
-    }
-    if !settled.is_empty() {
-        queue.settle(settled).await?;
-    }
-    match unread {
-        Some(cause) if views.is_empty() => Err(Problem::new(Code::NotAvailable).cause(cause)),
-        _ => Ok(views),
-    }
-}
-
-/// Builds the settlement that defers a delivery. Stores the error only if it differs from the last one, so that a long
-/// outage does not fill the history.
-async fn defer(queue: &QueueHandle, item: Option<ItemId>, cause: &str, wait: Span) -> Result<Act, Problem> {
-    let known = match item {
-        Some(id) => queue.item(id).await?,
-        None => None,
+    let filled = match super::source(app, &row.name) {
+        Some(sync) => sync.fill(got).await?,
+        None => Filled { deliveries: got, unreadable: None },
     };
-    let cause = clip_text(cause);
-    let repeated = known.as_ref().and_then(ItemRecord::last_error) == Some(&*cause);
-    Ok(Act::Defer { error: (!repeated).then_some(cause), retry_in: wait.min(crate::deliver::READ_AGAIN) })
+    match filled.unreadable {
+        Some(cause) if filled.deliveries.is_empty() => Err(Problem::new(Code::NotAvailable).cause(cause)),
+        _ => Ok(filled.deliveries.into_iter().map(|got| DeliveryView::new(row.policy.kind, got)).collect()),
+    }
 }
 
 /// Returns the id under which the library remembers the claim. It includes the user, because two users may choose the

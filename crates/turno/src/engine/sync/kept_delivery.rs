@@ -4,14 +4,11 @@
 //! The row may change between the two, and the ack may arrive at another process. So the data are kept like an answer,
 //! under the delivery and its fence.
 
-use super::SyncHandle;
+use super::{SyncChange, SyncHandle};
 use crate::engine::Turno;
-use crate::engine::access::Needs;
-use crate::engine::queue::Delivery;
 use crate::error::Error;
 use crate::store::{Answer, Delivered, Store};
 use serde::{Deserialize, Serialize};
-use turno_core::access::Permission;
 use turno_core::audit::Hash;
 use turno_core::id::{Key, Once};
 use turno_core::queue::DeliveryRef;
@@ -29,20 +26,19 @@ struct Note {
 }
 
 impl SyncHandle {
-    /// Keeps for a day which action and data a consumer received. Needs `queues.consume`.
-    pub async fn reference(&self, got: &Delivery, action: &str, data: Option<&str>) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
-        let Some(key) = &got.key else { return Ok(()) };
+    /// Keeps for a day which change a consumer received.
+    pub(super) async fn keep(&self, change: &SyncChange) -> Result<(), Error> {
+        let Some(key) = &change.key else { return Ok(()) };
         let note = Note {
             key: key.to_string(),
-            revision: got.revision,
-            action: action.to_owned(),
-            was: got.items.first().and_then(|item| item.action.clone()),
-            gone: data.is_none(),
+            revision: change.revision,
+            action: change.action.clone(),
+            was: change.was.clone(),
+            gone: change.data.is_none(),
         };
         let body = serde_json::to_string(&note).map_err(|bad| Error::Invalid(bad.to_string()))?;
-        let fingerprint = Hash(digest(data.unwrap_or_default()));
-        let (scope, name) = answer_key(&got.reference);
+        let fingerprint = Hash(digest(change.data.as_deref().unwrap_or_default()));
+        let (scope, name) = answer_key(&change.reference);
         self.engine().keep_answer(&scope, &name, Answer { fingerprint, status: 200, body }).await?;
         Ok(())
     }
@@ -50,7 +46,7 @@ impl SyncHandle {
     /// Records the kept data as delivered, after the consumer's ack. Data older than a day are no longer kept: a later
     /// check then finds a difference and sends the key again. Needs `queues.consume`.
     pub async fn acked(&self, reference: &DeliveryRef) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
+        self.require_consume().await?;
         confirm(&*self.turno.inner.store, reference, self.turno.now()).await
     }
 

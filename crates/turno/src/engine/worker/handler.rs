@@ -5,6 +5,7 @@
 
 use super::job::{Failed, Job};
 use crate::engine::queue::{Delivery, DeliveryItem};
+use crate::engine::sync::{Prepared, SyncHandle};
 use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
@@ -116,6 +117,27 @@ where
     R: Future<Output = Act> + Send + 'static,
 {
     Arc::new(move |task: Task| Box::pin(handler(task.got)))
+}
+
+/// Wraps a handler for the changes of a source: it gets the current row, and what it acks is recorded as delivered.
+pub(super) fn filled(sync: SyncHandle, handler: HandlerFn) -> HandlerFn {
+    Arc::new(move |mut task: Task| {
+        let (sync, handler) = (sync.clone(), handler.clone());
+        Box::pin(async move {
+            let change = match sync.prepare(&task.got).await {
+                Ok(Prepared::Send(change)) => change,
+                Ok(Prepared::Nothing) => return Act::Skip,
+                Ok(Prepared::Wait { act, .. }) => return act,
+                Err(error) => return Act::Return { error: Some(error.to_string()) },
+            };
+            change.fill(&mut task.got);
+            let act = handler(task).await;
+            if matches!(act, Act::Ack { .. }) {
+                sync.note_delivered(&change).await;
+            }
+            act
+        })
+    })
 }
 
 /// Parses the item's payload. An unreadable payload fails for good, because a retry would not help.
