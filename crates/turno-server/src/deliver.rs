@@ -22,7 +22,6 @@ use tokio::task::JoinSet;
 use turno::core::destination::Destination;
 use turno::core::id::{QueueId, QueueName};
 use turno::core::queue::Policy;
-use turno::core::time::Span;
 use turno::store::{Push, QueueRow};
 use turno::{Error, SyncHandle, Turno};
 
@@ -158,7 +157,7 @@ impl Deliveries {
             caller: EndpointClient::new(self.guard.clone())?,
             figures: Arc::new(Figures::default()),
             instance: instance().into(),
-            grace: Span(i64::try_from(grace.as_millis()).unwrap_or(i64::MAX)),
+            grace,
             turno,
         };
         let mut pushers = Pushers { shared, running: BTreeMap::new(), leaving: JoinSet::new() };
@@ -271,7 +270,7 @@ impl Pushers {
             Entry::Occupied(pusher) => pusher.get().update(destination).await,
             Entry::Vacant(free) => {
                 let queue = self.shared.turno.queue(name).await?;
-                free.insert(Pusher::start(self.shared.clone(), queue, target).await?);
+                free.insert(Pusher::start(&self.shared, &queue, target).await?);
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ mod instances;
 mod lane;
 mod lease;
 mod live;
-mod queue;
+mod push;
 mod reads;
 mod retry;
 mod schema;
@@ -84,6 +84,7 @@ pub fn all() -> Vec<Case> {
         idempotency::cases(),
         screens::cases(),
         destination::cases(),
+        push::cases(),
         schema::cases(),
         audit::cases(),
         worker::cases(),

@@ -13,6 +13,7 @@ mod commit;
 pub(crate) mod hold;
 pub(crate) mod lease;
 mod mark;
+pub(crate) mod push;
 pub(crate) mod queue;
 pub(crate) mod schema;
 pub(crate) mod sync;

@@ -40,15 +40,9 @@ mod stores;
 mod sweep;
 mod upkeep;
 
-/// Leases: who may work on a resource, until when, and under which fence.
-pub mod lease {
-    pub use crate::engine::hold::{Hold, HoldRequest, Loss};
-    pub use crate::engine::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage};
-    pub use crate::store::LeaseQuery;
-    pub use turno_core::lease::{
-        Action, Beat, Cause, Command, Ending, Grant, Holder, Lost, Offer, Outcome, Policies, Policy, Reason, Refused,
-        Request, State, Ticket,
-    };
+/// Pushing: sending every delivery of a queue to one destination.
+pub mod push {
+    pub use crate::engine::push::{Parcel, PushOutcome, Pusher, RunningPusher, SendFailed, SendFuture, Sender};
 }
 
 /// Queues: items, claims, deliveries, settlements and workers.

@@ -14,6 +14,7 @@ use reqwest::{Client, Method, Response, Url};
 use turno::core::destination::Fault;
 use turno::core::limits::BACKOFF_MAX;
 use turno::core::time::{Span, Time};
+use turno::push::SendFailed;
 
 use super::guard::{Guard, GuardedResolver, REFUSED};
 use super::signature::{Secret, seconds};
@@ -50,23 +51,6 @@ pub(crate) struct Call<'a> {
     pub(crate) within: Duration,
 }
 
-/// Why a call did not succeed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    /// The error as a sentence.
-    pub(crate) error: String,
-    /// How long the receiver asks to wait before the next call.
-    pub(crate) retry_after: Option<Span>,
-    /// Whether the failure is the destination's, the message's or the key's.
-    pub(crate) fault: Fault,
-}
-
-impl Refused {
-    pub(crate) fn new(error: impl Into<String>) -> Refused {
-        Refused { error: error.into(), retry_after: None, fault: Fault::Destination }
-    }
-}
-
 /// Calls endpoints. Endpoints that were set over the API use a client of their own, which checks resolved addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct EndpointClient {
@@ -95,21 +79,21 @@ impl EndpointClient {
     }
 
     /// Makes the call. Any 2xx status is a success.
-    pub(crate) async fn call(&self, call: Call<'_>) -> Result<(), Refused> {
+    pub(crate) async fn call(&self, call: Call<'_>) -> Result<(), SendFailed> {
         let within = call.within;
         match tokio::time::timeout(within, self.send(call)).await {
             Ok(answer) => answer,
-            Err(_) => Err(Refused::new(format!("timed out after {}", format_duration(within)))),
+            Err(_) => Err(SendFailed::new(format!("timed out after {}", format_duration(within)))),
         }
     }
 
-    async fn send(&self, call: Call<'_>) -> Result<(), Refused> {
+    async fn send(&self, call: Call<'_>) -> Result<(), SendFailed> {
         let url = address(call.url, call.key.unwrap_or_default())?;
         if call.guarded && !self.guard.allows_url(&url) {
-            return Err(Refused::new(REFUSED));
+            return Err(SendFailed::new(REFUSED));
         }
         let client = if call.guarded { &self.guarded } else { &self.trusted };
-        let method = Method::from_bytes(call.method.as_bytes()).map_err(|_| Refused::new("no such method"))?;
+        let method = Method::from_bytes(call.method.as_bytes()).map_err(|_| SendFailed::new("no such method"))?;
         let mut request = client
             .request(method, url)
             .header("content-type", "application/json")
@@ -124,7 +108,7 @@ impl EndpointClient {
         let response = request.body(call.body).send().await;
         let response = response.map_err(|error| {
             let fault = if error.is_connect() { Fault::Unreached } else { Fault::Destination };
-            Refused { fault, ..Refused::new(describe_error(&error)) }
+            SendFailed { fault, ..SendFailed::new(describe_error(&error)) }
         })?;
         if response.status().is_success() {
             // An unread rest only costs a new connection.
@@ -139,28 +123,29 @@ impl EndpointClient {
 const KEY_PLACEHOLDER: &str = "turno-key-7b1e";
 
 /// Returns the URL with the key inserted. Refuses a key that would change the path, such as `..`.
-fn address(template: &str, key: &str) -> Result<Url, Refused> {
-    let parse = |key: &str| Url::parse(&template.replace("{key}", key)).map_err(|_| Refused::new("the URL is not one"));
+fn address(template: &str, key: &str) -> Result<Url, SendFailed> {
+    let parse =
+        |key: &str| Url::parse(&template.replace("{key}", key)).map_err(|_| SendFailed::new("the URL is not one"));
     let (plain, url) = (parse(KEY_PLACEHOLDER)?, parse(&part(key))?);
     if url.path() != plain.path().replace(KEY_PLACEHOLDER, &part(key)) {
         let error = "the key cannot be a part of a path; let the receiver read it from the body";
-        return Err(Refused { fault: Fault::Key, ..Refused::new(error) });
+        return Err(SendFailed { fault: Fault::Key, ..SendFailed::new(error) });
     }
     Ok(url)
 }
 
 /// Converts an answer that is not a success.
-async fn refusal(response: Response, now: Time) -> Refused {
+async fn refusal(response: Response, now: Time) -> SendFailed {
     let status = response.status();
     let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
-    let retry_after = header.and_then(|text| retry_after(text, now));
+    let retry_after = header.and_then(|text| retry_after(text, now)).map(Duration::from);
     let body = String::from_utf8_lossy(&read_prefix(response, EXCERPT).await).into_owned();
     let body: String = body.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let error = match body.trim() {
         "" => format!("HTTP {}", status.as_u16()),
         body => format!("HTTP {}: {body}", status.as_u16()),
     };
-    Refused { error, retry_after, fault: Fault::of_status(status.as_u16()) }
+    SendFailed { error, retry_after, fault: Fault::of_status(status.as_u16()) }
 }
 
 /// Reads at most this many bytes of the body. If the connection breaks, returns what has arrived.

@@ -5,24 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use turno::core::id::QueueName;
+use turno::push::PushOutcome;
 
 /// The most queues with a label of their own, as in the library. A metric series lives for ever, so further queues
 /// share one.
 const QUEUES_MAX: usize = 200;
 const OTHER: &str = "other";
-
-/// The outcome of a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The receiver accepted it.
-    Delivered,
-    /// The attempt failed.
-    Failed,
-    /// It was returned or deferred and cost no attempt.
-    Returned,
-    /// There was nothing to send.
-    Skipped,
-}
 
 /// The queues that have a label of their own.
 #[derive(Debug, Default)]
@@ -38,13 +26,13 @@ impl Figures {
         OTHER.to_owned()
     }
 
-    /// Counts a delivery that ended. `took` is the duration of the call, if one was made.
-    pub(super) fn count(&self, queue: &QueueName, outcome: Outcome, took: Option<Duration>) {
+    /// Counts a delivery that ended. `took` is the time since its hand-out, if it was tried.
+    pub(super) fn count(&self, queue: &QueueName, outcome: PushOutcome, took: Option<Duration>) {
         let word = match outcome {
-            Outcome::Delivered => "delivered",
-            Outcome::Failed => "failed",
-            Outcome::Returned => "returned",
-            Outcome::Skipped => "skipped",
+            PushOutcome::Delivered => "delivered",
+            PushOutcome::Failed => "failed",
+            PushOutcome::Returned => "returned",
+            PushOutcome::Skipped => "skipped",
         };
         metrics::counter!("turno_deliveries_total", "queue" => self.label(queue), "outcome" => word).increment(1);
         if let Some(took) = took {

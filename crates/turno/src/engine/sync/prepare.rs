@@ -189,10 +189,8 @@ impl SyncHandle {
         if let Some(content) = self.source.content(outgoing) {
             return Ok(Some(SyncChange::new(got, item, content, true)));
         }
-        let skipped = match self.tables() {
-            Ok(tables) => tables.skipped(got.reference.queue, got.reference.seq, item.action.clone()).await,
-            Err(_) => Ok(()),
-        };
+        let tables = self.tables().map_err(|refused| refused.to_string())?;
+        let skipped = tables.skipped(got.reference.queue, got.reference.seq, item.action.clone()).await;
         skipped.map(|()| None).map_err(|error| error.to_string())
     }
 

@@ -4,20 +4,18 @@
 //! is stuck, the keeper probes with an exhausted item. That item is handed out for one call and is exhausted again if
 //! the call fails.
 
-use std::sync::Arc;
-use std::sync::PoisonError;
+use super::calls::{CallResult, NotDelivered, Renewal};
+use super::{Inner, PushOutcome};
+use crate::clock::Stopwatch;
+use crate::engine::queue::{Delivery, Settlement};
+use crate::error::Error;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-
 use tokio::task::JoinSet;
-use turno::core::destination::{Destination, Fault};
-use turno::core::queue::{Act, Kind};
-use turno::core::time::{Span, Time};
-use turno::{Delivery, Error, Settlement};
-
-use super::{CallResult, Inner, NotDelivered, Renewal};
-use crate::deliver::figures::Outcome;
-use crate::stopwatch::Stopwatch;
+use turno_core::destination::{Destination, Fault};
+use turno_core::queue::{Act, Kind};
+use turno_core::time::{Span, Time};
 
 /// The longest wait before the state is read again, also after a failure of the database.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -56,17 +54,17 @@ impl Inner {
         failing: &Destination,
         probes: &mut JoinSet<()>,
     ) -> Result<Option<Duration>, Error> {
-        let wait = self.shared.turno.now().until(failing.probe_at);
+        let wait = self.now().until(failing.probe_at);
         if wait > Span::ZERO {
             // The right to an earlier probe may have expired.
-            self.allow_hands();
+            self.update_limit();
             return Ok(Some(Duration::from_millis(wait.0.unsigned_abs()).min(LOOK_AGAIN)));
         }
-        let timeout = Span(i64::try_from(self.target.endpoint.timeout.as_millis()).unwrap_or(i64::MAX));
-        let hold = self.target.endpoint.probe.max(Span(timeout.0.saturating_add(1_000)));
-        let Some(taken) = self.queue.destination_probe(hold).await? else {
+        let timeout = Span::from(self.settings.timeout);
+        let hold = self.settings.probe.max(Span(timeout.0.saturating_add(1_000)));
+        let Some(taken) = self.settings.queue.destination_probe(hold).await? else {
             // Another process took the probe.
-            let destination = self.queue.destination().await?;
+            let destination = self.settings.queue.destination().await?;
             self.update_state(destination);
             return Ok(Some(LOOK_AGAIN));
         };
@@ -82,46 +80,46 @@ impl Inner {
             *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken.probe_at);
         }
         self.update_state(Some(taken));
-        self.allow_hands();
+        self.update_limit();
         found.map(|_| None)
     }
 
     /// Returns an exhausted item to probe with. Returns `None` if the destination is down and items wait, because the
     /// worker probes with those.
     async fn find_probe(&self, taken: &Destination) -> Result<Option<Delivery>, Error> {
-        if self.queue.row().await?.policy.kind != Kind::Sync {
+        if self.settings.queue.row().await?.policy.kind != Kind::Sync {
             return Ok(None);
         }
         if taken.is_down() {
-            let counts = self.queue.counts().await?;
+            let counts = self.settings.queue.counts().await?;
             if counts.pending + counts.error + counts.in_process > 0 {
                 return Ok(None);
             }
         }
-        self.queue.probe_exhausted(&self.shared.instance, taken.began_at).await
+        self.settings.queue.probe_exhausted(&self.instance, taken.began_at).await
     }
 
     /// Calls the endpoint with an exhausted item and settles it.
     async fn probe_with(self: Arc<Self>, got: Delivery) {
         let began = Stopwatch::start();
         let (outcome, act) = self.settle_probe(&got).await;
-        self.shared.figures.count(&self.name, outcome, Some(began.elapsed()));
+        self.settings.sender.ended(outcome, Some(began.elapsed()));
         // If the settlement is lost, the item is exhausted again when the delivery expires.
-        if let Err(error) = self.queue.settle(vec![Settlement { reference: got.reference, act }]).await {
+        if let Err(error) = self.settings.queue.settle(vec![Settlement { reference: got.reference, act }]).await {
             tracing::warn!(%error, queue = %self.name, "a probe was not settled");
         }
     }
 
-    async fn settle_probe(&self, got: &Delivery) -> (Outcome, Act) {
-        let policy = match self.queue.row().await {
+    async fn settle_probe(&self, got: &Delivery) -> (PushOutcome, Act) {
+        let policy = match self.settings.queue.row().await {
             Ok(row) => row.policy.clone(),
-            Err(error) => return (Outcome::Returned, Act::Park { error: Some(error.to_string()) }),
+            Err(error) => return (PushOutcome::Returned, Act::Park { error: Some(error.to_string()) }),
         };
         let failure = match self.call(got, &policy, Renewal::No).await {
             Ok(result) => {
                 let (outcome, act) = match result {
-                    CallResult::Accepted => (Outcome::Delivered, Act::Ack { through: None }),
-                    CallResult::NothingToSend => (Outcome::Skipped, Act::Skip),
+                    CallResult::Accepted => (PushOutcome::Delivered, Act::Ack { through: None }),
+                    CallResult::NothingToSend => (PushOutcome::Skipped, Act::Skip),
                 };
                 self.note_probe_success(got, &act).await;
                 return (outcome, act);
@@ -133,7 +131,7 @@ impl Inner {
             NotDelivered::Refused(refused) if refused.fault == Fault::Message => {
                 self.note_success(true).await;
                 let act = Act::Fail { error: refused.error, item: None, retry_in: None, give_up: true };
-                return (Outcome::Failed, act);
+                return (PushOutcome::Failed, act);
             }
             NotDelivered::Refused(refused) => {
                 if refused.fault != Fault::Key {
@@ -142,7 +140,7 @@ impl Inner {
                 refused.error
             }
         };
-        (Outcome::Returned, Act::Park { error: Some(error) })
+        (PushOutcome::Returned, Act::Park { error: Some(error) })
     }
 
     /// Stores that the item is revived, and that the destination answers unless no call was made.
@@ -151,7 +149,7 @@ impl Inner {
             self.note_success(true).await;
         }
         if let Some(item) = got.items.first()
-            && let Err(error) = self.queue.probe_succeeded(item.id.clone()).await
+            && let Err(error) = self.settings.queue.probe_succeeded(item.id.clone()).await
         {
             tracing::warn!(%error, queue = %self.name, "a revived key is missing in the audit");
         }
@@ -160,13 +158,13 @@ impl Inner {
     /// Retries what the outage exhausted in a sync queue, whose newest state must arrive. In other queues a person
     /// decides, because later items may already have been processed.
     async fn revive(&self, since: Time, until: Option<Time>) -> Result<Option<Duration>, Error> {
-        if self.queue.row().await?.policy.kind == Kind::Sync {
+        if self.settings.queue.row().await?.policy.kind == Kind::Sync {
             // An outage that ended before the upgrade has no end in its row.
-            let until = until.unwrap_or_else(|| self.shared.turno.now());
+            let until = until.unwrap_or_else(|| self.now());
             // Items that were handed out before the first success may still become exhausted because of this outage. If
             // there are any, look again later.
-            let under_way = self.queue.handed_out_before(until).await?;
-            let count = self.queue.revive(since, until, REVIVE_MAX).await?;
+            let under_way = self.settings.queue.handed_out_before(until).await?;
+            let count = self.settings.queue.revive(since, until, REVIVE_MAX).await?;
             if count > 0 {
                 tracing::info!(queue = %self.name, count, "what the outage had exhausted is delivered again");
                 self.revived.fetch_add(count, Ordering::Relaxed);
@@ -176,7 +174,7 @@ impl Inner {
             }
         }
         let count = self.revived.swap(0, Ordering::Relaxed);
-        let destination = self.queue.destination_revived(since, count).await?;
+        let destination = self.settings.queue.destination_revived(since, count).await?;
         self.update_state(destination);
         Ok(None)
     }
