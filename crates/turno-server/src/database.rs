@@ -1,6 +1,10 @@
 //! Opens the database of a command or a server, and describes it to people without its user and password.
 
-use std::path::{Path, PathBuf};
+mod folder;
+
+pub(crate) use folder::TemporaryFolder;
+
+use std::path::PathBuf;
 
 use crate::failure::Failure;
 use turno::{Error, Options, Turno};
@@ -89,54 +93,10 @@ fn host_and_name(rest: &str) -> Result<String, Failure> {
     Ok(if name.is_empty() { host.to_string() } else { format!("{host}/{name}") })
 }
 
-/// A folder that is deleted when the demo ends.
-#[derive(Debug)]
-pub(crate) struct TemporaryFolder {
-    path: PathBuf,
-}
-
-impl TemporaryFolder {
-    /// Creates a new folder that only this user can enter.
-    pub(crate) fn create() -> Result<Self, Failure> {
-        let parent = std::env::temp_dir();
-        // In containers process ids repeat, so a killed demo may have left a folder with the same name.
-        for attempt in 0..100 {
-            let path = parent.join(format!("turno-demo-{}-{attempt}", std::process::id()));
-            match make_private(&path) {
-                Ok(()) => return Ok(Self { path }),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let cause = format!("failed to create {}: {error}", path.display());
-                    return Err(Failure::failed(cause, "set TMPDIR to a folder that can be written"));
-                }
-            }
-        }
-        let cause = format!("{} is full of folders of earlier demos", parent.display());
-        Err(Failure::failed(cause, "remove the folders named turno-demo-* there"))
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("sqlite:{}", self.path.join("turno.db").display())
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        // The system cleans its temporary folder, so a folder that cannot be removed now does no harm.
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
-fn make_private(path: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn credentials_are_never_shown() {
@@ -156,16 +116,5 @@ mod tests {
         assert_eq!(place.kind, "SQLite");
         assert!(Path::new(&place.name).is_absolute() && place.name.ends_with("turno.db"));
         assert!(describe("sqlite:").is_err());
-    }
-
-    #[test]
-    fn a_temporary_folder_is_new_and_is_deleted_with_its_value() {
-        let (first, second) = (TemporaryFolder::create(), TemporaryFolder::create());
-        let (first, second) = (first.expect("writable"), second.expect("writable"));
-        assert_ne!(first.path, second.path);
-        let path = first.path.clone();
-        assert!(path.is_dir());
-        drop(first);
-        assert!(!path.exists());
     }
 }
