@@ -22,6 +22,7 @@ mod lane;
 mod lease;
 mod live;
 mod push;
+mod queue;
 mod reads;
 mod retry;
 mod schema;

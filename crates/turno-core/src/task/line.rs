@@ -2,8 +2,8 @@
 
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
-use crate::event::{Event, Topic};
-use crate::id::{Fence, Numbers, Serial, Sku, UserId};
+use crate::event::{Event, EventName, Topic};
+use crate::id::{BadName, Fence, Numbers, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
 use crate::text::clip_text;

@@ -137,9 +137,9 @@ impl Committers {
     /// enqueues by lane. Calls that overlap in time have no defined order, so spreading them is allowed.
     fn route(&self, job: &Job, turn: usize) -> usize {
         match job {
-            _ if job.serves_live_holder() => self.routes.reserved,
-            Job::Lease(command, _) => pick(&self.routes.leases, hash(&command.resource)),
             Job::Settle(..) => self.routes.reserved,
+            Job::Lease(..) if job.serves_live_holder() => self.routes.reserved,
+            Job::Lease(command, _) => pick(&self.routes.leases, hash(&command.resource)),
             // A few items cost less than a commit, so put them into a larger group.
             Job::Enqueue(call, _) if call.items.len() < MANY && !self.is_crowded(self.routes.items[0]) => {
                 self.routes.items[0]

@@ -2,7 +2,7 @@
 
 use crate::store::StoreError;
 use std::sync::Arc;
-use turno_core::audit::{Actor, Draft};
+use turno_core::audit::{Actor, AuditAction, Draft};
 use turno_core::id::{QueueId, QueueName};
 use turno_core::queue::{Kind, Policy};
 use turno_core::time::Time;
@@ -98,7 +98,7 @@ impl PutQueue {
         Ok(PutDecision::Change(Box::new(PutChange {
             releases: old.is_some_and(|old| old.holds_exhausted() && !self.policy.holds_exhausted()),
             looks_again: old.is_some_and(|old| old.kind == Kind::Lane && *old != self.policy),
-            audit: Draft::new(by, "queue_put", self.name.as_str()).with(detail),
+            audit: Draft::new(by, AuditAction::QueuePut, self.name.as_str()).with(detail),
             push,
         })))
     }
@@ -127,7 +127,7 @@ impl PauseQueue {
     /// Returns the audit entry, which is written even if nothing changed. `name` is the name in the queue's row.
     /// Returns `QueueGone` if there is no row.
     pub fn decide(&self, name: Option<&str>) -> Result<Draft, StoreError> {
-        let action = if self.paused { "queue_pause" } else { "queue_resume" };
+        let action = if self.paused { AuditAction::QueuePause } else { AuditAction::QueueResume };
         Ok(Draft::new(self.by.clone(), action, name.ok_or(StoreError::QueueGone)?))
     }
 }
@@ -135,7 +135,7 @@ impl PauseQueue {
 /// Returns the audit entry for `count` purged items, or `None` if there are none. `name` is the name in the queue's
 /// row. Returns `QueueGone` if there is no row.
 pub fn purge_entry(by: Actor, name: Option<&str>, count: i64, before: Time) -> Result<Option<Draft>, StoreError> {
-    let entry = Draft::new(by, "queue_purge", name.ok_or(StoreError::QueueGone)?);
+    let entry = Draft::new(by, AuditAction::QueuePurge, name.ok_or(StoreError::QueueGone)?);
     Ok((count > 0).then(|| entry.with([("count", count.into()), ("before_ms", before.0.into())])))
 }
 

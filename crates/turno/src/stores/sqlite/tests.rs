@@ -7,12 +7,10 @@ mod beside;
 mod calls;
 mod effect;
 mod file;
-mod lane;
 mod lease;
 mod life;
 mod plan;
 mod purge;
-mod queue;
 mod schema;
 mod task;
 
