@@ -77,7 +77,6 @@ fn api() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .merge(health::routes())
         .merge(metrics::routes())
-        .merge(docs::routes())
         .merge(sign_in::routes())
         .merge(people::routes())
         .merge(audit::routes())

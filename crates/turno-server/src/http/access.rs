@@ -31,6 +31,18 @@ pub(crate) enum Needs {
     SomeLease,
 }
 
+impl Needs {
+    /// Describes the required permission for the reference, with names in backticks. `None` if none is required.
+    pub(super) fn permission(self) -> Option<String> {
+        match self {
+            Needs::Nothing | Needs::Token => None,
+            Needs::May(permission) => Some(format!("`{permission}`")),
+            Needs::Lease => Some("`leases.use`; for `task:…` `inventory.manage`".to_owned()),
+            Needs::SomeLease => Some("`leases.use` or `inventory.manage`".to_owned()),
+        }
+    }
+}
+
 /// A route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {

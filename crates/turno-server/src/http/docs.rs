@@ -18,7 +18,6 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use fluent_bundle::FluentArgs;
 use serde_json::Value;
-use utoipa_axum::router::OpenApiRouter;
 
 use super::app::Shared;
 use super::html::escaped;
@@ -27,12 +26,7 @@ use crate::texts::{Language, Texts};
 use operation::Operation;
 use texts::Words;
 
-/// Returns no routes, because the page is not a part of the API that it describes.
-pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
-}
-
-/// Returns the route of the page.
+/// Returns the route of the page. It is not a part of the API that the page describes.
 pub(super) fn pages(document: &Value, texts: &Texts) -> Router<Shared> {
     let page = |language| -> Arc<str> { render(document, texts, language).into() };
     let (spanish, english) = (page(Language::Spanish), page(Language::English));

@@ -46,22 +46,13 @@ pub(crate) fn document(generated: OpenApi) -> Value {
 
 /// Adds the required permission and the error response to an operation.
 fn complete(operation: &mut Value, needs: Option<Needs>) {
-    let permission = match needs {
-        None | Some(Needs::Nothing) => {
-            operation["security"] = json!([]);
-            None
-        }
-        Some(needs) => {
-            operation["security"] = json!([{ "token": [] }, { "session": [] }]);
-            match needs {
-                Needs::May(permission) => Some(permission.as_str()),
-                Needs::Lease | Needs::SomeLease => Some("leases.use"),
-                _ => None,
-            }
-        }
+    let needs = needs.unwrap_or(Needs::Nothing);
+    operation["security"] = match needs {
+        Needs::Nothing => json!([]),
+        _ => json!([{ "token": [] }, { "session": [] }]),
     };
-    if let Some(permission) = permission {
-        operation["x-permission"] = permission.into();
+    if let Some(permission) = needs.permission() {
+        operation["x-permission"] = permission.replace('`', "").into();
     }
     let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
     let responses = &mut operation["responses"];

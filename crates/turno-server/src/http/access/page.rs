@@ -25,9 +25,7 @@ fn page() -> String {
         let needs = match row.needs {
             Needs::Nothing => "nothing".to_owned(),
             Needs::Token => "a token".to_owned(),
-            Needs::May(permission) => format!("`{permission}`"),
-            Needs::Lease => "`leases.use`; for `task:…` `inventory.manage`".to_owned(),
-            Needs::SomeLease => "`leases.use` or `inventory.manage`".to_owned(),
+            needs => needs.permission().unwrap_or_default(),
         };
         let [anonymous, viewer, editor, admin] =
             [None, Some(Role::Viewer), Some(Role::Editor), Some(Role::Admin)].map(|role| may(row.needs, role));

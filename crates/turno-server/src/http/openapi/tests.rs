@@ -80,7 +80,11 @@ fn security_of_every_operation_matches_the_table() {
         let row = crate::http::access::find(method, path).unwrap_or_else(|| panic!("{name} is in no row"));
         let public = row.needs == crate::http::access::Needs::Nothing;
         assert_eq!(operation["security"].as_array().is_some_and(Vec::is_empty), public, "{name}");
+        let permission = row.needs.permission().map(|permission| permission.replace('`', ""));
+        assert_eq!(operation["x-permission"].as_str(), permission.as_deref(), "{name}");
     }
+    let batch = &document["paths"]["/v1/leases/claim"]["post"]["x-permission"];
+    assert_eq!(batch, "leases.use or inventory.manage", "each of them opens the route");
 }
 
 /// Run with `TURNO_UPDATE_OPENAPI=1` to write the document.
