@@ -1,6 +1,6 @@
 //! Fills queues through the library, in batches, before the measurement.
 
-use crate::measure::{Failure, Outcome};
+use crate::measure::{BoxError, Outcome};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use turno::core::id::{Key, QueueName};
@@ -63,7 +63,7 @@ pub(crate) async fn items(queue: &QueueHandle, count: u64) -> Outcome<()> {
                 queue.enqueue((at..next).map(draft).collect()).await?;
                 at = next;
             }
-            Ok::<(), Failure>(())
+            Ok::<(), BoxError>(())
         });
     }
     join(tasks).await
@@ -91,7 +91,7 @@ pub(crate) async fn messages(queue: &QueueHandle, keys: u64, each: u64) -> Outco
             if !batch.is_empty() {
                 queue.enqueue(batch).await?;
             }
-            Ok::<(), Failure>(())
+            Ok::<(), BoxError>(())
         });
     }
     join(tasks).await

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// The error of a failed measurement.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A measurement or its error.
-pub(crate) type Outcome<T> = Result<T, Failure>;
+pub(crate) type Outcome<T> = Result<T, BoxError>;
 
 /// When callers stop.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ where
                     break;
                 }
             }
-            Ok::<Seen, Failure>(seen)
+            Ok::<Seen, BoxError>(seen)
         });
     }
     let mut all = Seen::new(start, until);

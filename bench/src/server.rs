@@ -3,7 +3,7 @@
 //! The client keeps its connection, writes a prepared request, and reads the answer by its length. It understands
 //! exactly what `turno` answers and refuses anything else.
 
-use crate::measure::{Failure, Outcome};
+use crate::measure::{BoxError, Outcome};
 use crate::site::Site;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -104,7 +104,9 @@ impl Connection {
     pub(crate) async fn expect(&self, status: u16, request: &[u8]) -> Outcome<Vec<u8>> {
         match self.call(request).await? {
             (got, body) if got == status => Ok(body),
-            (got, body) => Err(Failure::from(format!("{got} instead of {status}: {}", String::from_utf8_lossy(&body)))),
+            (other, body) => {
+                Err(BoxError::from(format!("{other} instead of {status}: {}", String::from_utf8_lossy(&body))))
+            }
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Raw<'a>(&'a Site);
 
 /// A caller's connection with its prepared statements.
 #[derive(Clone)]
-struct Caller {
+struct Connection {
     client: Arc<Client>,
     statements: Arc<[Statement]>,
 }
@@ -38,7 +38,7 @@ impl Raw<'_> {
         Ok(Raw(site))
     }
 
-    async fn callers(&self, count: usize, texts: &[&str]) -> Outcome<Vec<Caller>> {
+    async fn callers(&self, count: usize, texts: &[&str]) -> Outcome<Vec<Connection>> {
         let mut callers = Vec::new();
         for _ in 0..count {
             let client = self.0.client().await?;
@@ -46,7 +46,7 @@ impl Raw<'_> {
             for text in texts {
                 statements.push(client.prepare(text).await?);
             }
-            callers.push(Caller { client: Arc::new(client), statements: statements.into() });
+            callers.push(Connection { client: Arc::new(client), statements: statements.into() });
         }
         Ok(callers)
     }
@@ -54,7 +54,7 @@ impl Raw<'_> {
     /// Inserts one row in every commit.
     pub(crate) async fn insert(&self, callers: usize, span: Duration) -> Outcome<Sample> {
         let callers = self.callers(callers, &[INSERT]).await?.into_iter();
-        let call = |caller: Caller| {
+        let call = |caller: Connection| {
             let mut number = 0;
             move || {
                 let caller = caller.clone();
@@ -72,7 +72,7 @@ impl Raw<'_> {
     /// Inserts many rows in every commit.
     pub(crate) async fn insert_many(&self, callers: usize, batch: u64, span: Duration) -> Outcome<Sample> {
         let callers = self.callers(callers, &[INSERT_MANY]).await?.into_iter();
-        let call = |caller: Caller| {
+        let call = |caller: Connection| {
             move || {
                 let caller = caller.clone();
                 let payloads: Vec<String> = (0..batch).map(|number| format!("{{\"n\":{number}}}")).collect();
@@ -91,7 +91,7 @@ impl Raw<'_> {
         client.execute(FILL, &[&(count as i64)]).await?;
         self.0.settle_down().await?;
         let callers = self.callers(callers, &[CLAIM, ACK]).await?.into_iter();
-        let call = |caller: Caller| {
+        let call = |caller: Connection| {
             move || {
                 let caller = caller.clone();
                 async move {
@@ -114,7 +114,7 @@ impl Raw<'_> {
     pub(crate) async fn renew(&self, callers: usize, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases).await?;
         let callers = self.callers(callers, &[RENEW]).await?.into_iter();
-        let call = |(index, caller): (usize, Caller)| {
+        let call = |(index, caller): (usize, Connection)| {
             let (mut dice, mut at) = (Dice::new(index), 0_i64);
             move || {
                 let caller = caller.clone();
@@ -133,7 +133,7 @@ impl Raw<'_> {
     pub(crate) async fn pairs(&self, callers: usize, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases).await?;
         let callers = self.callers(callers, &[TAKE, GIVE]).await?.into_iter();
-        let call = |(index, caller): (usize, Caller)| {
+        let call = |(index, caller): (usize, Connection)| {
             let mut dice = Dice::new(index);
             let holder: Arc<str> = format!("holder-{index}").into();
             move || {

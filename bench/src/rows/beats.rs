@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::pairs::{claim, holder};
-use crate::measure::{Failure, Outcome, Until, closed_loop};
+use crate::measure::{BoxError, Outcome, Until, closed_loop};
 use crate::raw;
 use crate::result::{Measured, Sample};
 use crate::site::{Database, Site};
@@ -84,7 +84,7 @@ async fn beat(site: &Site, span: Duration) -> Outcome<(Sample, u64)> {
                         }
                         Ok(1)
                     }
-                    (other, _) => Err(Failure::from(format!("a beat was answered with {other:?}"))),
+                    (other, _) => Err(BoxError::from(format!("a beat was answered with {other:?}"))),
                 }
             }
         });

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use crate::fill;
-use crate::measure::{self, Dice, Failure, Outcome};
+use crate::measure::{self, BoxError, Dice, Outcome};
 use crate::result::{Measured, Sample};
 use crate::site::Site;
 use std::time::{Duration, Instant};
@@ -94,7 +94,7 @@ async fn probe(site: &Site, rows: i64, sender: Sender) -> Outcome<(Sample, Durat
 }
 
 /// Claims every message and reports its arrival.
-async fn work(queue: QueueHandle, arrived: mpsc::Sender<(u64, Instant)>) -> Result<(), Failure> {
+async fn work(queue: QueueHandle, arrived: mpsc::Sender<(u64, Instant)>) -> Result<(), BoxError> {
     for number in 0.. {
         for delivery in queue.claim(Claim::by("worker").wait(WAIT.into())).await? {
             let at = measure::now();

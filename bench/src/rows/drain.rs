@@ -2,7 +2,7 @@
 
 use super::Bench;
 use crate::fill;
-use crate::measure::{Failure, Outcome, Until, closed_loop};
+use crate::measure::{BoxError, Outcome, Until, closed_loop};
 use crate::raw;
 use crate::result::{Measured, Sample};
 use crate::site::{Database, Site};
@@ -58,7 +58,7 @@ pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> 
             drain(&queue, WORKERS, batch, count, Arc::new(|_: &[Delivery]| {}), Arc::new(|_: &[Delivery]| {})).await?;
         match drained.count {
             all if all == count => Ok(drained),
-            other => Err(Failure::from(format!("{other} of {count} items were acked"))),
+            other => Err(BoxError::from(format!("{other} of {count} items were acked"))),
         }
     };
     bench.rounds(&mut measured, raw, ours).await?;

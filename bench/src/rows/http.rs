@@ -3,7 +3,7 @@
 use super::Bench;
 use super::ordered::Watch;
 use crate::fill;
-use crate::measure::{self, Dice, Failure, Outcome, Until, closed_loop};
+use crate::measure::{self, BoxError, Dice, Outcome, Until, closed_loop};
 use crate::result::{Measured, Sample};
 use crate::server::{Connection, Server};
 use crate::site::Site;
@@ -196,7 +196,7 @@ async fn drain(
                     acked.fetch_add(done, Ordering::Relaxed);
                     return Ok(done);
                 }
-                Err(Failure::from("no more work was handed out"))
+                Err(BoxError::from("no more work was handed out"))
             }
         }
     });
@@ -264,7 +264,8 @@ async fn pick_up(server: &Server) -> Outcome<Sample> {
     let (mut dice, mut took) = (Dice::new(1), Vec::new());
     for number in 0..PROBES {
         let (waiting, claim) = (worker.clone(), claim.clone());
-        let arrival = tokio::spawn(async move { Ok::<_, Failure>((waiting.json(200, &claim).await?, measure::now())) });
+        let arrival =
+            tokio::spawn(async move { Ok::<_, BoxError>((waiting.json(200, &claim).await?, measure::now())) });
         // The worker must be waiting.
         tokio::time::sleep(Duration::from_millis(15) + Duration::from_micros(dice.below(7_000))).await;
         let item = server.request("POST", "/v1/queues/inbox/items", &format!("{{\"payload\":{{\"n\":{number}}}}}"));

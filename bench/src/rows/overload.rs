@@ -6,7 +6,7 @@
 
 use super::Bench;
 use crate::fill;
-use crate::measure::{self, Failure, Outcome, Until, closed_loop};
+use crate::measure::{self, BoxError, Outcome, Until, closed_loop};
 use crate::result::{Measured, Sample};
 use crate::server::{Connection, Server};
 use crate::site::Site;
@@ -79,7 +79,7 @@ async fn prepared(site: &Site) -> Outcome<Server> {
 
 async fn stored(server: &Server) -> Outcome<u64> {
     let queue = server.connect().await?.json(200, &server.request("GET", "/v1/queues/inbox", "")).await?;
-    queue["counts"]["pending"].as_u64().ok_or_else(|| Failure::from("a queue without counts"))
+    queue["counts"]["pending"].as_u64().ok_or_else(|| BoxError::from("a queue without counts"))
 }
 
 /// The record of the callers.
@@ -110,7 +110,7 @@ async fn enqueue(server: &Server, connections: usize, span: Duration) -> Outcome
                         refused.fetch_add(1, Ordering::Relaxed);
                         Ok(0)
                     }
-                    (status, body) => Err(Failure::from(format!("{status}: {}", String::from_utf8_lossy(&body)))),
+                    (status, body) => Err(BoxError::from(format!("{status}: {}", String::from_utf8_lossy(&body)))),
                 }
             }
         });

@@ -1,7 +1,7 @@
 //! Leases that change their holder: claim and release over many resources.
 
 use super::Bench;
-use crate::measure::{Dice, Failure, Outcome, Until, closed_loop};
+use crate::measure::{BoxError, Dice, Outcome, Until, closed_loop};
 use crate::raw;
 use crate::result::{Measured, Sample};
 use crate::site::{Database, Site};
@@ -108,6 +108,6 @@ async fn release(turno: &Turno, resource: Resource, who: Holder, grant: &Grant) 
     let answer = turno.lease_command(command).await?.answer;
     match answer {
         Ok(Answer::Released { released: true, .. }) => Ok(()),
-        other => Err(Failure::from(format!("a release was answered with {other:?}"))),
+        other => Err(BoxError::from(format!("a release was answered with {other:?}"))),
     }
 }

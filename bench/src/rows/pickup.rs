@@ -2,7 +2,7 @@
 
 use super::Bench;
 use crate::fill;
-use crate::measure::{self, Dice, Failure, Outcome};
+use crate::measure::{self, BoxError, Dice, Outcome};
 use crate::raw;
 use crate::result::{Measured, Sample};
 use crate::site::{Database, Site};
@@ -53,7 +53,7 @@ async fn probe(site: &Site) -> Outcome<Sample> {
                     .ok_or("a probe came back without its number")?;
                 waiting.ack([delivery.reference]).await?;
                 if arrived.send((number, at)).await.is_err() {
-                    return Ok::<(), Failure>(());
+                    return Ok::<(), BoxError>(());
                 }
             }
         }
@@ -71,7 +71,7 @@ async fn probe(site: &Site) -> Outcome<Sample> {
             }
             took.push(at - began);
         }
-        Ok::<_, Failure>(took)
+        Ok::<_, BoxError>(took)
     });
     let took = caller.await?;
     worker.abort();

@@ -81,7 +81,7 @@ impl Fault {
 
 /// A failed call that counts against the destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct DeliveryFailure {
     /// The lane of the key, or of the item's id if it has no key.
     pub of: Lane,
     /// When the item was handed out.
@@ -145,7 +145,7 @@ impl Destination {
 
     /// Returns the state after a failed call. While the destination is probed, every failure postpones the next probe.
     #[must_use]
-    pub fn failed(before: Option<Destination>, failure: &Failure, now: Time, probe: Span) -> Destination {
+    pub fn failed(before: Option<Destination>, failure: &DeliveryFailure, now: Time, probe: Span) -> Destination {
         let before = before.unwrap_or_else(Destination::healthy);
         let first = before.failures == 0;
         let mut after = Destination {
@@ -249,8 +249,8 @@ mod tests {
         Time(seconds * 1_000)
     }
 
-    fn failure(key: i64, seconds: i64) -> Failure {
-        Failure {
+    fn failure(key: i64, seconds: i64) -> DeliveryFailure {
+        DeliveryFailure {
             of: Lane(key),
             handed_at: at(seconds),
             error: format!("HTTP 503 for {key}"),
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn three_failures_without_a_connection_mark_it_as_down_for_one_key() {
-        let refused = |seconds| Failure { unreached: true, ..failure(7, seconds) };
+        let refused = |seconds| DeliveryFailure { unreached: true, ..failure(7, seconds) };
         let fail = |before, seconds| Some(Destination::failed(before, &refused(seconds), at(seconds), PROBE));
         let twice = [1, 2].into_iter().fold(None, fail).expect("some");
         assert!(!twice.is_down(), "two are not enough");
@@ -366,7 +366,7 @@ mod tests {
         let began = Some(at(times[0]));
         let fail = |before, (n, seconds): (usize, &i64)| {
             let round_began = began.filter(|_| n + 2 >= times.len());
-            let failure = Failure { round_began, ..failure(key, *seconds) };
+            let failure = DeliveryFailure { round_began, ..failure(key, *seconds) };
             Some(Destination::failed(before, &failure, at(*seconds + 1), PROBE))
         };
         times.iter().enumerate().fold(before, fail).expect("at least one attempt")
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(before.revive_since, None, "no key was stuck");
         // The key's first failed attempt was before the success, the others after it.
         let rest = [4, 8, 16].into_iter().fold(before, |before, seconds| {
-            let failure = Failure { round_began: Some(at(1)), ..failure(7, seconds) };
+            let failure = DeliveryFailure { round_began: Some(at(1)), ..failure(7, seconds) };
             Destination::failed(Some(before), &failure, at(seconds + 1), PROBE)
         });
         assert_eq!((rest.failures, rest.is_probed(), rest.stuck_at), (3, false, None));

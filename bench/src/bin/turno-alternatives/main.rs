@@ -19,9 +19,9 @@ use turno_testkit::postgres::{Cluster, Settings};
 use way::{Instance, Way};
 
 /// The error of a failed measurement.
-type Failure = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 /// A measurement or its error.
-type Outcome<T> = Result<T, Failure>;
+type Outcome<T> = Result<T, BoxError>;
 
 /// How long a run may stand still before it counts as finished.
 const PATIENCE: Duration = Duration::from_secs(6);

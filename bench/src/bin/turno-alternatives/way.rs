@@ -1,7 +1,7 @@
 //! The ways, each as a team would write it: a scheduler that takes a batch, calls the service and marks the records.
 
 use crate::board::{Board, Struck};
-use crate::{Failure, Outcome, connect};
+use crate::{BoxError, Outcome, connect};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
@@ -207,7 +207,7 @@ impl Instance {
             client.batch_execute("rollback").await?;
             let collided = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
             if !error.code().is_some_and(|code| collided.contains(code)) {
-                return Err(Failure::from(error));
+                return Err(BoxError::from(error));
             }
             // The whole selection was wasted.
             self.board.waste(ids.len() as u64);

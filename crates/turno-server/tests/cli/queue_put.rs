@@ -1,7 +1,7 @@
 //! Queues created and changed from the command line, and how a pushed one is shown.
 
 use serde_json::json;
-use turno::core::destination::Failure;
+use turno::core::destination::DeliveryFailure;
 use turno::core::id::Lane;
 use turno::core::time::Span;
 
@@ -94,7 +94,7 @@ async fn the_state_of_a_destination_is_shown(world: World) {
     assert!(well.out.contains("destination") && !well.out.contains("next probe"), "{well:?}");
     let queue = world.turno.queue("mails").await.unwrap();
     for key in [1, 2, 1] {
-        let failure = Failure {
+        let failure = DeliveryFailure {
             of: Lane(key),
             handed_at: world.turno.now(),
             error: "HTTP 503: lunch".to_owned(),

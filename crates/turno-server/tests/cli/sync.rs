@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
-use turno::core::destination::Failure;
+use turno::core::destination::DeliveryFailure;
 use turno::core::id::Lane;
 use turno::core::queue::Act;
 use turno::core::time::Span;
@@ -95,7 +95,7 @@ async fn the_status_shows_the_state_of_the_destination(world: World) {
     // Three calls in a row fail for more than one key, so the whole destination is down.
     for (lane, output) in [(1, "the last call failed"), (2, "the last 2 calls failed"), (3, "down for")] {
         let (of, error) = (Lane(lane), "HTTP 503".to_owned());
-        let failure = Failure { of, handed_at: world.turno.now(), error, unreached: false, round_began: None };
+        let failure = DeliveryFailure { of, handed_at: world.turno.now(), error, unreached: false, round_began: None };
         queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
         let card = shell.run(&["sync", "status"]).await;
         assert!(card.out.contains(output) && card.out.contains("HTTP 503"), "{output}: {card:?}");

@@ -84,10 +84,10 @@ async fn a_destination_that_is_down_is_shown_with_its_start_and_its_last_error(w
 }
 
 /// Returns a failure of the destination, with another key each time: failures of one key alone count against the key.
-fn failure(n: u32) -> turno::core::destination::Failure {
+fn failure(n: u32) -> turno::core::destination::DeliveryFailure {
     let key = turno::core::id::Lane(i64::from(n));
     let error = "503: en mantenimiento".to_owned();
-    turno::core::destination::Failure {
+    turno::core::destination::DeliveryFailure {
         of: key,
         handed_at: turno::core::time::Time(1_760_000_000_000),
         error,

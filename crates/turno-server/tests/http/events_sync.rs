@@ -8,7 +8,7 @@ use crate::receiver::Receiver;
 use crate::sync::users;
 use crate::world::World;
 use serde_json::{Value, json};
-use turno::core::destination::Failure;
+use turno::core::destination::DeliveryFailure;
 use turno::core::id::{Key, Lane};
 use turno::core::sync::Source;
 use turno::core::time::Span;
@@ -92,7 +92,7 @@ async fn a_recovery_that_revives_nothing_announces_no_revival(world: World) {
         for of in [1, 2, 1] {
             let handed_at = world.turno.now();
             let (of, error) = (Lane(of), "HTTP 503".to_owned());
-            let failure = Failure { of, handed_at, error, unreached: false, round_began: None };
+            let failure = DeliveryFailure { of, handed_at, error, unreached: false, round_began: None };
             queue.destination_failed(&failure, Span::from_secs(30)).await.unwrap();
         }
         let back = queue.destination_succeeded().await.unwrap().unwrap();

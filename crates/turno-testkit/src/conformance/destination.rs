@@ -4,7 +4,7 @@
 use super::world::{World, put, settle, take};
 use std::time::Duration;
 use tokio::sync::watch;
-use turno::core::destination::{Destination, FAILURES, Failure};
+use turno::core::destination::{DeliveryFailure, Destination, FAILURES};
 use turno::core::id::{ItemId, Lane};
 use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
@@ -25,8 +25,14 @@ super::cases![
 
 const PROBE: Span = Span::from_secs(30);
 
-fn failure(key: i64, handed_at: Time) -> Failure {
-    Failure { of: Lane(key), handed_at, error: format!("HTTP 503 for {key}"), unreached: false, round_began: None }
+fn failure(key: i64, handed_at: Time) -> DeliveryFailure {
+    DeliveryFailure {
+        of: Lane(key),
+        handed_at,
+        error: format!("HTTP 503 for {key}"),
+        unreached: false,
+        round_began: None,
+    }
 }
 
 async fn fail(queue: &QueueHandle, key: i64, handed_at: Time) -> (bool, Destination) {
@@ -169,7 +175,7 @@ async fn a_stuck_key_is_shared_by_instances_and_survives_a_restart(mut world: Wo
     let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     let name = queue.row().await.unwrap().name.clone();
     let began = super::START;
-    let ran_out = Failure { round_began: Some(began), ..failure(7, began) };
+    let ran_out = DeliveryFailure { round_began: Some(began), ..failure(7, began) };
     let (_, stuck) = queue.destination_failed(&ran_out, PROBE).await.unwrap();
     assert!(stuck.is_probed() && !stuck.is_down(), "{stuck:?}");
     world.reopen().await;

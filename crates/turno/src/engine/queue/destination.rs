@@ -9,7 +9,7 @@ use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::{ItemQuery, ItemRecord};
 use turno_core::access::Permission;
-use turno_core::destination::{Destination, Failure, round_began};
+use turno_core::destination::{DeliveryFailure, Destination, round_began};
 use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::{Instance, ItemId, QueueId, Seq};
 use turno_core::queue::{ItemState, Manage, ManageAnswer, WorkerName};
@@ -37,11 +37,11 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
-    /// # use turno::core::{destination::Failure, id::Lane, time::Span};
+    /// # use turno::core::{destination::DeliveryFailure, id::Lane, time::Span};
     /// assert_eq!(queue.destination().await?, None);
     /// for key in [1, 2, 1] {
     ///     let (of, error) = (Lane(key), "HTTP 503".to_owned());
-    ///     let failure = Failure { of, handed_at: turno.now(), error, unreached: false, round_began: None };
+    ///     let failure = DeliveryFailure { of, handed_at: turno.now(), error, unreached: false, round_began: None };
     ///     queue.destination_failed(&failure, Span::from_secs(30)).await?;
     /// }
     /// assert!(queue.destination().await?.is_some_and(|destination| destination.is_down()));
@@ -58,7 +58,11 @@ impl QueueHandle {
 
     /// Records a failed call. Returns whether the destination was down before, and its new state. While it is down,
     /// the next probe is due after `probe`.
-    pub async fn destination_failed(&self, failure: &Failure, probe: Span) -> Result<(bool, Destination), Error> {
+    pub async fn destination_failed(
+        &self,
+        failure: &DeliveryFailure,
+        probe: Span,
+    ) -> Result<(bool, Destination), Error> {
         self.turno.authorize_read(CONSUME).await?;
         let row = self.row().await?;
         loop {
@@ -138,7 +142,7 @@ impl QueueHandle {
     }
 
     /// Returns when the first failed attempt of the present round of a delivery's item was handed out, for
-    /// [`Failure::round_began`].
+    /// [`DeliveryFailure::round_began`].
     pub async fn round_began(&self, got: &Delivery) -> Result<Time, Error> {
         let Some(first) = got.items.first() else { return Ok(got.now) };
         let record = self.item(first.id.clone()).await?;
