@@ -1840,7 +1840,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
  *
  * `state` is one of
  *   unknown    the server has not answered yet, or the last answer is no longer certain: show it, change nothing
- *   free       nobody holds the lease
+ *   free       the lease has no holder
  *   held       this page holds the lease
  *   elsewhere  this person holds the lease, but not in this page: `claim()` joins
  *   other      another holder has the lease, or it is offered to another person
@@ -1989,7 +1989,7 @@ class Lease extends EventTarget {
   }
 
   /**
-   * Ends the grant of another holder. Needs `locks.override` and a reason. If the fence is stale, nobody loses the lease.
+   * Ends the grant of another holder. Needs `locks.override` and a reason. If the fence is stale, nothing changes.
    *
    * @param {string} reason
    * @param {{ fence?: number }} meant

@@ -21,7 +21,7 @@ export async function start({ turno, token, port = 8000 }) {
     return answer.json();
   }
 
-  /** A short-lived token for whoever is signed in here, good for invoices only. */
+  /** Creates a short-lived token for the signed-in user, valid for invoices only. */
   function session(user) {
     const permissions = ['leases.use'];
     return call('POST', '/v1/sessions', { user, permissions, resources: ['invoice:'], ttl_s: 900 });
@@ -68,7 +68,7 @@ export async function start({ turno, token, port = 8000 }) {
   };
 }
 
-/** Whoever the application's own session says; here a cookie with a name in it, in yours something better. */
+/** Returns the signed-in user. This example trusts a cookie with a name; your application checks its own session. */
 function signedIn(request) {
   const id = /(?:^|; )user=(\w+)/.exec(request.headers.cookie ?? '')?.[1] ?? 'nadie';
   return { id, name: id[0].toUpperCase() + id.slice(1) };

@@ -24,7 +24,7 @@ async function claim() {
   }
 }
 
-/** Answers what was said, up to a message that nobody can answer; tells which one that is. */
+/** Answers the messages before the first one without text. Returns the id of that one, if there is one. */
 async function answer({ key, items, fence }) {
   const end = items.findIndex((item) => !item.payload?.text);
   const texts = items.slice(0, end < 0 ? items.length : end).map((item) => item.payload.text);

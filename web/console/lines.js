@@ -243,7 +243,7 @@ export class Lines {
     this.saveAll();
   }
 
-  /** Saves drafts from before this page lost the lock and claimed it again, for lines that nobody has changed since. */
+  /** Saves drafts from before this page lost the lock and claimed it again, for lines that are unchanged since. */
   async saveOwn() {
     const older = this.#drafts.numbers().filter((number) => this.#own.has(this.#drafts.get(number).fence));
     if (!older.length || !this.#editable()) return;
@@ -350,7 +350,7 @@ export class Lines {
   static keys(event, editable) {
     const field = event.target.closest?.(FIELDS);
     const whole = event.ctrlKey || event.metaKey;
-    // With Ctrl it is meant for the task, wherever on its page somebody stands.
+    // Ctrl+Enter finalizes the task from every place on its page.
     const meant = field || (whole && !event.target.closest?.('dialog, form, .side'));
     if (event.key !== 'Enter' || event.isComposing || !meant || !editable) return;
     if (!whole && field.tagName === 'TEXTAREA') return;

@@ -106,7 +106,7 @@ function show() {
     if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
     for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
   }
-  // Without a holder there is nobody to ask.
+  // A free lease has no holder to ask.
   const asked = lease?.lease ? lease.lease.state === 'locked' : true;
   for (const button of all('#lock [data-do]')) button.hidden = button.dataset.do === 'open-ask' && !asked;
   fillIn({ lease, user, moved, unsaved: lines.unsaved, told: shown === 'held' });

@@ -98,7 +98,7 @@ export function tellAsked(isAsked) {
   }
 }
 
-/** Shows that the task is being finalized. If there is no answer `since` a time, shows that: nobody knows whether it happened. */
+/** Shows that the task is being finalized. If the server has not answered `since` a time, shows that the result is unknown. */
 export function tellFinishing(since) {
   const place = document.querySelector('[data-finishing]');
   if (!place) return;

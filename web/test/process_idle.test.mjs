@@ -60,7 +60,7 @@ test('without a connection for longer than the ttl: unknown and read-only, then 
   assert.match(urgent, /^Lock perdido/);
   assert.equal(await text(page, /Se vuelve a intentar/).count(), 0, 'nothing is promised that nobody does');
   await button(page, 'Reintentar claim').click();
-  // Nobody has changed the line, so the text is saved without another click.
+  // The line is unchanged, so the text is saved without another click.
   await text(page, 'Guardado', { exact: true }).waitFor();
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 77);
   const [again, past] = await spoken(page);

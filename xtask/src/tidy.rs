@@ -9,6 +9,7 @@ mod form;
 mod invariants;
 mod layers;
 mod markdown;
+mod names;
 mod places;
 mod rust;
 mod sql;
@@ -46,6 +47,7 @@ const CHECKS: &[Check] = &[
     ("web/turno.js is joined from its modules", bundle::is_joined),
     ("no machine's paths, no registry's hosts", places::nowhere),
     ("comments and pages name their subjects", words::no_riddles),
+    ("functions and types have names that say something", names::say_something),
 ];
 
 /// The checks on texts.

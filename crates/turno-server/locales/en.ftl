@@ -109,7 +109,7 @@ problem-wrong_state = { $state ->
     .title = The item's state does not allow it
 problem-managed_by_config = { $thing } is set in the configuration file; change it there and restart
     .title = It is set by the configuration
-problem-delivered_by_turno = Turno delivers the changes in queue { $queue } itself, and nobody takes or confirms them by hand; to send one again use resync, and to consume them yourself remove deliver from the source
+problem-delivered_by_turno = Turno delivers the changes of queue { $queue } itself, so they cannot be claimed or settled by hand; to send one again use resync, to consume them yourself remove deliver from the source
     .title = Turno delivers it
 problem-kind_fixed = A queue with unfinished or exhausted items keeps its kind; empty it first, or use another name
     .title = The kind does not change while there is work
@@ -204,7 +204,7 @@ line-error = { $error ->
 # Why something in a queue is not running; the codes are those of the library.
 
 why-running = { $instance } has been working on it for { $ago }; unless it reports, it is free again in { $left }
-why-completing = { $instance } is completing it in a transaction of its application, which is still open ({ $ago } since it was handed out); nobody else gets it until that ends
+why-completing = { $instance } is completing it in a transaction of its application, which is still open ({ $ago } since it was handed out); no other process gets it until the transaction ends
 why-paused = The queue is paused. Resume it to continue
 why-window_open = The grouping window of { $key } is open; its messages are delivered together in { $left }
 why-delayed = Delayed; it is due in { $left }
@@ -226,7 +226,7 @@ why-ready = Ready. No worker is polling this queue
 why-destination_down = Its destination does not answer (for { $ago }); it is tried again in { $left }, and no attempts are spent meanwhile. The last it said: { $error }
 why-empty = { $key } has no unfinished items
 why-only_exhausted = { $key } has only exhausted items; retry or cancel them
-why-somebody = A process
+why-a-process = A process
 why-no_error = no error text
 
 # Spans of time, as a person says them.

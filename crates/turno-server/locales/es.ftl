@@ -109,7 +109,7 @@ problem-wrong_state = { $state ->
     .title = El estado del elemento no lo permite
 problem-managed_by_config = { $thing } está en el archivo de configuración; cámbielo allí y reinicie
     .title = Lo fija la configuración
-problem-delivered_by_turno = Los cambios de la cola { $queue } los entrega Turno, y nadie los toma ni los confirma a mano; para enviar uno de nuevo use resync, y para consumirlos usted quite deliver de la fuente
+problem-delivered_by_turno = Turno entrega los cambios de la cola { $queue }, así que no se toman ni se confirman a mano; para enviar uno de nuevo use resync, para consumirlos usted quite deliver de la fuente
     .title = Lo entrega Turno
 problem-kind_fixed = Una cola con elementos sin terminar o agotados conserva su tipo; vacíela primero, o use otro nombre
     .title = El tipo no cambia mientras haya trabajo
@@ -204,7 +204,7 @@ line-error = { $error ->
 # Why something in a queue is not running; the codes are those of the library.
 
 why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
-why-completing = { $instance } lo está completando en una transacción de su aplicación, que sigue abierta (se entregó hace { $ago }); nadie más lo recibe hasta que termine
+why-completing = { $instance } lo está completando en una transacción de su aplicación, que sigue abierta (se entregó hace { $ago }); ningún otro proceso lo recibe hasta que termine la transacción
 why-paused = La cola está en pausa. Reanúdela para continuar
 why-window_open = La ventana de agrupación de { $key } está abierta; sus mensajes se entregan juntos en { $left }
 why-delayed = Aplazado; se entrega en { $left }
@@ -226,7 +226,7 @@ why-ready = Listo. Ningún proceso consume esta cola
 why-destination_down = Su destino no responde (desde hace { $ago }); se lo prueba otra vez en { $left }, y no se gastan intentos mientras tanto. Lo último que dijo: { $error }
 why-empty = { $key } no tiene elementos sin terminar
 why-only_exhausted = { $key } solo tiene elementos agotados; reinténtelos o cancélelos
-why-somebody = Un proceso
+why-a-process = Un proceso
 why-no_error = sin más detalle
 
 # Spans of time, as a person says them.

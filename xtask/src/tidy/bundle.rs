@@ -25,7 +25,7 @@ mod tests {
         let index = ("web/turno/index.js", "// All.\n\nexport { A } from './a.js';\n");
         let joined =
             "// All.\n// Joined from web/turno/ by `cargo xtask bundle`.\n\n// a.js: A.\nclass A {}\n\nexport { A };\n";
-        let tree = |a| Tree::of(&[index, ("web/turno/a.js", a), ("web/turno.js", joined)]);
+        let tree = |a| Tree::from_files(&[index, ("web/turno/a.js", a), ("web/turno.js", joined)]);
         assert_eq!(is_joined(&tree("// A.\nexport class A {}\n")), []);
         assert_eq!(is_joined(&tree("// A.\nexport class A { x; }\n")).len(), 1);
         assert_eq!(is_joined(&tree("// A.\nexport class B {}\n")).len(), 1);

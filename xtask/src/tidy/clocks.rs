@@ -22,7 +22,7 @@ pub(super) fn one_database_clock(tree: &Tree) -> Vec<Finding> {
     let message = "only the stores' clock statement reads this; pass the time on as a parameter";
     let mut findings = Vec::new();
     for file in tree.rust() {
-        let strings = Source::of(&file.text).strings;
+        let strings = Source::parse(&file.text).strings;
         let found = strings.into_iter().filter(|(_, text)| text.to_lowercase().contains(name));
         findings.extend(found.map(|(line, _)| Finding::new(&file.path, line, message)));
     }
@@ -40,7 +40,7 @@ pub(super) fn one_database_clock(tree: &Tree) -> Vec<Finding> {
 pub(super) fn one_machine_clock(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !file.lies_in(MACHINE_CLOCKS)) {
-        for (line, path) in Source::of(&file.text).paths() {
+        for (line, path) in Source::parse(&file.text).paths() {
             if path.ends_with("SystemTime::now") || path.ends_with("Instant::now") {
                 let message = format!("`{path}`: time is an argument; only the clock asks for it");
                 findings.push(Finding::new(&file.path, line, message));
@@ -63,14 +63,14 @@ mod tests {
         let clock = ("crates/turno/src/stores/postgres/sql/clock.sql", "-- clock\nselect clock_timestamp()");
         let claim = ("crates/turno/src/stores/postgres/sql/claim.sql", "-- claim\nselect 1, Clock_Timestamp()");
         let code = ("crates/turno/src/stores/postgres.rs", "// clock_timestamp\n\"select clock_timestamp()\"");
-        assert!(one_database_clock(&Tree::of(&[clock])).is_empty());
-        assert_eq!(lines(&one_database_clock(&Tree::of(&[clock, claim, code]))), [2, 2]);
+        assert!(one_database_clock(&Tree::from_files(&[clock])).is_empty());
+        assert_eq!(lines(&one_database_clock(&Tree::from_files(&[clock, claim, code]))), [2, 2]);
     }
 
     #[test]
     fn a_second_file_that_reads_the_machines_clock_is_found() {
         let text = "// Instant::now\nlet a = std::time::Instant::now();\nlet b = SystemTime::now();";
-        assert_eq!(lines(&one_machine_clock(&Tree::of(&[("crates/turno/src/engine.rs", text)]))), [2, 3]);
-        assert!(one_machine_clock(&Tree::of(&[("crates/turno/src/clock.rs", text)])).is_empty());
+        assert_eq!(lines(&one_machine_clock(&Tree::from_files(&[("crates/turno/src/engine.rs", text)]))), [2, 3]);
+        assert!(one_machine_clock(&Tree::from_files(&[("crates/turno/src/clock.rs", text)])).is_empty());
     }
 }

@@ -65,7 +65,7 @@ fn markers(file: &File) -> Vec<Finding> {
         }
     }
     if file.has_extension("rs") {
-        for (index, line) in Source::of(&file.text).code.lines().enumerate() {
+        for (index, line) in Source::parse(&file.text).code.lines().enumerate() {
             if line.contains("#[ignore") {
                 findings.push(Finding::new(&file.path, index + 1, "an ignored test proves nothing: fix or delete it"));
             }
@@ -81,7 +81,7 @@ const WAITS_FOR_A_PROGRAM: &[&str] = &["crates/turno-testkit/src/postgres/server
 pub(super) fn tests_never_sleep(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !WAITS_FOR_A_PROGRAM.contains(&file.path.as_str())) {
-        let source = Source::of(&file.text);
+        let source = Source::parse(&file.text);
         let only_tests = file.path.contains("/tests/") || file.stem() == "tests";
         let begin = if only_tests || file.path.starts_with(TESTKIT) {
             0
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn each_broken_form_is_found() {
         let long = format!("//! Long.\n{}", "\n".repeat(MOST_LINES));
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("crates/turno/src/store/mod.rs", "//! Fine."),
             ("crates/turno/src/long.rs", long.as_str()),
             ("crates/turno/src/bare.rs", "use a;\n//! Late."),
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_long_script_is_found_unless_it_is_vendored_or_joined() {
         let long = "\n".repeat(MOST_LINES + 1);
-        let found = |path| files(&Tree::of(&[(path, long.as_str())])).len();
+        let found = |path| files(&Tree::from_files(&[(path, long.as_str())])).len();
         assert_eq!(
             (found("web/console/process.js"), found("web/test/process.test.mjs"), found("web/turno.d.ts")),
             (1, 1, 1)
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn sleeping_is_found_in_tests_and_only_there() {
         let text = "//! A.\nuse tokio::time::{self, sleep};\n#[cfg(test)]\nmod cases;\n#[cfg(test)]\nmod tests { std::thread::sleep(d); }";
-        let found = |path| tests_never_sleep(&Tree::of(&[(path, text)])).len();
+        let found = |path| tests_never_sleep(&Tree::from_files(&[(path, text)])).len();
         assert_eq!(found("crates/turno/src/sweep.rs"), 1);
         assert_eq!(found("crates/turno/tests/sweep.rs"), 2);
         assert_eq!(found("crates/turno/src/sweep/tests.rs"), 2);

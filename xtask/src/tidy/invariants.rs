@@ -48,7 +48,7 @@ fn rows_are_tested(
     let Some(file) = tree.get(page) else {
         return vec![Finding::new(page, 0, "it does not exist: write the table `| id | … | tests |`")];
     };
-    let names = Names::of(tree);
+    let names = Names::collect(tree);
     let (mut findings, mut rows) = (Vec::new(), BTreeMap::new());
     for (line, text) in file.lines() {
         let cells = cells(text);
@@ -99,10 +99,10 @@ struct Names {
 }
 
 impl Names {
-    fn of(tree: &Tree) -> Self {
+    fn collect(tree: &Tree) -> Self {
         let (mut functions, mut cases) = (BTreeSet::new(), BTreeSet::new());
         for file in tree.rust() {
-            let source = Source::of(&file.text);
+            let source = Source::parse(&file.text);
             let words = source.code.split(|one: char| !one.is_alphanumeric() && one != '_');
             let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
             let named = words.windows(2).filter(|pair| pair[0] == "fn").map(|pair| pair[1].to_string());
@@ -133,7 +133,7 @@ mod tests {
     fn messages(invariants: &str) -> Vec<String> {
         let code = ("crates/turno/src/lib.rs", "// fn only_mentioned\nfn holds() {} \"a quoted case\"");
         let kit = ("crates/turno-testkit/src/cases.rs", "(\"a case\", run)");
-        let tree = Tree::of(&[(FILE, invariants), code, kit]);
+        let tree = Tree::from_files(&[(FILE, invariants), code, kit]);
         every_one_is_tested(&tree).into_iter().map(|finding| finding.message).collect()
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn a_missing_requirement_and_an_unknown_test_are_found() {
         let row = |id: String| format!("| {id} | a | `holds` |\n");
         let code = ("crates/turno/src/lib.rs", "fn holds() {}");
-        let found = |page: &str| every_requirement_is_tested(&Tree::of(&[(REQUIREMENTS, page), code])).len();
+        let found = |page: &str| every_requirement_is_tested(&Tree::from_files(&[(REQUIREMENTS, page), code])).len();
         assert_eq!(found(&table(requirements().map(row))), 0);
         assert_eq!(found(&table(requirements().skip(1).map(row))), 1, "left out");
         assert_eq!(found(&table(requirements().map(row)).replacen("`holds`", "`gone`", 1)), 1, "renamed");
@@ -173,6 +173,6 @@ mod tests {
 
     #[test]
     fn a_missing_table_is_found() {
-        assert_eq!(every_one_is_tested(&Tree::of(&[])).len(), 1);
+        assert_eq!(every_one_is_tested(&Tree::from_files(&[])).len(), 1);
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
     let mut findings = paths_under(tree, CORE, IMPURE, "the core decides from its arguments alone");
     // A module that is imported as a whole would hide which of its names are used.
     for file in tree.rust().filter(|file| file.path.starts_with(CORE)) {
-        for (line, path) in Source::of(&file.text).paths() {
+        for (line, path) in Source::parse(&file.text).paths() {
             if path == "std::time" || path == "std" {
                 let message = format!("import the names from `{path}` one by one, so that they can be checked");
                 findings.push(Finding::new(&file.path, line, message));
@@ -82,7 +82,7 @@ pub(super) fn examples_show_the_stable_api(tree: &Tree) -> Vec<Finding> {
 pub(super) fn sql_lives_in_the_stores(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !file.lies_in(SQL_HOMES)) {
-        for (line, text) in Source::of(&file.text).strings {
+        for (line, text) in Source::parse(&file.text).strings {
             if text.lines().any(is_sql) {
                 let message = "SQL belongs in a file under crates/turno/src/stores/*/sql";
                 findings.push(Finding::new(&file.path, line, message));
@@ -99,7 +99,7 @@ pub(super) fn sql_lives_in_the_stores(tree: &Tree) -> Vec<Finding> {
 fn paths_under(tree: &Tree, folder: &str, banned: &[&str], why: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| file.path.starts_with(folder)) {
-        for (line, path) in Source::of(&file.text).paths() {
+        for (line, path) in Source::parse(&file.text).paths() {
             if banned.iter().any(|one| begins_with(&path, one)) {
                 findings.push(Finding::new(&file.path, line, format!("`{path}` is not allowed here: {why}")));
             }
@@ -141,16 +141,16 @@ mod tests {
     fn the_core_may_not_know_time_files_threads_or_chance() {
         let text = "//! std::fs is not used\nuse std::{fs, time::{Duration, Instant}};\nasync fn a() {}\n\
                     fn b() { rand::random() }\nfn c(env: operand::X) { ::std::thread::park() }\nuse std::time;";
-        let findings = core_is_pure(&Tree::of(&[("crates/turno-core/src/lib.rs", text)]));
+        let findings = core_is_pure(&Tree::from_files(&[("crates/turno-core/src/lib.rs", text)]));
         assert_eq!(lines(&findings), [2, 2, 3, 4, 5, 6]);
-        assert!(core_is_pure(&Tree::of(&[("crates/turno/src/lib.rs", text)])).is_empty());
+        assert!(core_is_pure(&Tree::from_files(&[("crates/turno/src/lib.rs", text)])).is_empty());
     }
 
     #[test]
     fn the_library_may_not_know_http() {
         let text = "//! axum\nuse axum::Router;";
-        assert_eq!(lines(&library_knows_no_http(&Tree::of(&[("crates/turno/src/lib.rs", text)]))), [2]);
-        assert!(library_knows_no_http(&Tree::of(&[("crates/turno-server/src/http.rs", text)])).is_empty());
+        assert_eq!(lines(&library_knows_no_http(&Tree::from_files(&[("crates/turno/src/lib.rs", text)]))), [2]);
+        assert!(library_knows_no_http(&Tree::from_files(&[("crates/turno-server/src/http.rs", text)])).is_empty());
     }
 
     #[test]
@@ -164,9 +164,9 @@ mod tests {
         let sentences = "\"select a queue first\"; \"update your settings\"; // select a from b\n";
         let statements = "\"select a\n from b\"; \"\n  INSERT INTO c\"; \"delete from d\"; \"select f(1)\"";
         let both = format!("{sentences}\"select a from b\";\n{statements}");
-        let findings = sql_lives_in_the_stores(&Tree::of(&[("crates/turno/src/engine.rs", both.as_str())]));
+        let findings = sql_lives_in_the_stores(&Tree::from_files(&[("crates/turno/src/engine.rs", both.as_str())]));
         assert_eq!(lines(&findings), [2, 4, 5, 5]);
-        let home = Tree::of(&[("crates/turno/src/stores/sqlite.rs", both.as_str())]);
+        let home = Tree::from_files(&[("crates/turno/src/stores/sqlite.rs", both.as_str())]);
         assert!(sql_lives_in_the_stores(&home).is_empty());
     }
 

@@ -133,7 +133,8 @@ mod tests {
     fn a_link_without_a_target_is_found() {
         let guide = "[a](../README.md) [b](../README.md#two-words) [c](https://example.org/x) `[d](no)`\n\
                      [e](gone.md)\n[f](../README.md#three)\n[g](../../README.md)\n```\n[h](no)\n```";
-        let tree = Tree::of(&[("README.md", "# Two, words\n[i](docs) [j](#two-words)"), ("docs/guide.md", guide)]);
+        let tree =
+            Tree::from_files(&[("README.md", "# Two, words\n[i](docs) [j](#two-words)"), ("docs/guide.md", guide)]);
         let lines: Vec<usize> = links_resolve(&tree).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [2, 3, 4]);
     }
@@ -141,11 +142,11 @@ mod tests {
     #[test]
     fn readmes_with_different_headings_are_found() {
         let english = ("README.md", "# A\n## B\n```\n# no heading\n```\n## C");
-        let differ = |spanish| readmes_match(&Tree::of(&[english, ("README.es.md", spanish)])).len();
+        let differ = |spanish| readmes_match(&Tree::from_files(&[english, ("README.es.md", spanish)])).len();
         assert_eq!(differ("# A\n## Be\n## Ce"), 0);
         assert_eq!(differ("# A\n## Be\n### Ce"), 1);
         assert_eq!(differ("# A\n## Be"), 1);
-        assert_eq!(readmes_match(&Tree::of(&[english])).len(), 1);
+        assert_eq!(readmes_match(&Tree::from_files(&[english])).len(), 1);
     }
 
     #[test]

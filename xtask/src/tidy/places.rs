@@ -43,8 +43,8 @@ mod tests {
     #[test]
     fn a_machines_path_and_a_registrys_host_are_found() {
         let text = "see ../home/a and src/root/b\n`/home/c`\nfile:///root/d\nhttps://registry.example/e";
-        let found: Vec<usize> = nowhere(&Tree::of(&[("README.md", text)])).iter().map(|one| one.line).collect();
+        let found: Vec<usize> = nowhere(&Tree::from_files(&[("README.md", text)])).iter().map(|one| one.line).collect();
         assert_eq!(found, [2, 3, 4]);
-        assert!(nowhere(&Tree::of(&[("Cargo.lock", text)])).is_empty());
+        assert!(nowhere(&Tree::from_files(&[("Cargo.lock", text)])).is_empty());
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let mut source = Self { code: String::with_capacity(text.len()), strings: Vec::new(), comments: Vec::new() };
         let (mut rest, mut line) = (text, 1);
         while let Some(next) = rest.chars().next() {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn comments_and_strings_are_not_code() {
-        let source = Source::of("a /* b /* c */ */ d // e\nlet f = \"g\\\"h\"; r#\"i\"j\"#; 'k' '\\'' &'l m\n\"n");
+        let source = Source::parse("a /* b /* c */ */ d // e\nlet f = \"g\\\"h\"; r#\"i\"j\"#; 'k' '\\'' &'l m\n\"n");
         let words: Vec<&str> = source.code.split_whitespace().collect();
         assert_eq!(words, ["a", "d", "let", "f", "=", ";", ";", "&'l", "m"]);
         let strings = [(2, "g\\\"h".to_string()), (2, "i\"j".to_string()), (3, "n".to_string())];
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn grouped_imports_are_written_out() {
         let text = "use std::{\n  fs,\n  time::{Duration, Instant},\n};\nfn f() { tokio::spawn(x); }";
-        let paths = Source::of(text).paths();
+        let paths = Source::parse(text).paths();
         for path in ["std::fs", "std::time::Duration", "std::time::Instant", "tokio::spawn", "x"] {
             assert!(paths.iter().any(|(_, found)| found == path), "{path} in {paths:?}");
         }

@@ -91,7 +91,7 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(super) fn from_files(files: &[(&str, &str)]) -> Self {
         let file = |&(path, text): &(&str, &str)| File { path: path.into(), text: text.into() };
         Self { files: files.iter().map(file).collect(), binaries: Vec::new() }
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_folder_exists_if_it_contains_a_file() {
-        let tree = Tree::of(&[("crates/turno/src/lib.rs", "")]);
+        let tree = Tree::from_files(&[("crates/turno/src/lib.rs", "")]);
         assert!(tree.contains("crates/turno/") && tree.contains("crates/turno/src/lib.rs"));
         assert!(!tree.contains("crates/tur") && !tree.contains("crates/turno/src/lib"));
     }

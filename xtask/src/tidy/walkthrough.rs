@@ -41,13 +41,13 @@ mod tests {
     fn a_missing_path_is_found() {
         let text = "`crates/turno/src/lib.rs`, `crates/turno`, `crates/turno/`, `POST /v1/x`, `/v1/x`, `a/b`\n\
                     `crates/turno/src/gone.rs` and `crates/gone`\n`gone/` and `gone/a.sql`";
-        let tree = Tree::of(&[(FILE, text), ("crates/turno/src/lib.rs", "")]);
+        let tree = Tree::from_files(&[(FILE, text), ("crates/turno/src/lib.rs", "")]);
         let lines: Vec<usize> = paths_exist(&tree).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [2, 2, 3, 3]);
     }
 
     #[test]
     fn a_missing_walkthrough_is_found() {
-        assert_eq!(paths_exist(&Tree::of(&[])).len(), 1);
+        assert_eq!(paths_exist(&Tree::from_files(&[])).len(), 1);
     }
 }

@@ -63,26 +63,7 @@ const ALLOWED: &[(&str, &str)] = &[
 /// Applied migrations never change, so that their text stays as it was.
 const MIGRATIONS: &str = "/migrations/";
 
-/// Folders that are not rewritten yet, with the number of findings in each. A number may only go down: the rule also
-/// fails if a folder has fewer findings than its number, so that the number is lowered with the rewrite.
-const CEILINGS: &[(&str, usize)] = &[
-    ("crates/turno-core/src/lease/", 1),
-    // Comments of arguments are the texts of `--help`.
-    ("crates/turno-server/src/cli/", 16),
-    ("crates/turno-server/src/config/", 3),
-    ("crates/turno-server/src/console/", 1),
-    ("crates/turno-server/src/http/", 1),
-    ("crates/turno/src/engine/", 1),
-    ("crates/turno/src/stores/", 3),
-    ("examples/", 3),
-    ("web/", 7),
-];
-
 pub(super) fn no_riddles(tree: &Tree) -> Vec<Finding> {
-    within(riddles(tree), CEILINGS)
-}
-
-fn riddles(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_allowed = |file: &File| ALLOWED.iter().any(|(path, _)| file.path.starts_with(path));
     for file in tree.files.iter().filter(|file| !is_allowed(file) && !file.path.contains(MIGRATIONS)) {
@@ -95,28 +76,10 @@ fn riddles(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Applies the ceilings: hides the findings of a folder that has exactly its number of them, and reports any other number.
-fn within(findings: Vec<Finding>, ceilings: &[(&str, usize)]) -> Vec<Finding> {
-    let mut left = findings;
-    for (folder, ceiling) in ceilings {
-        let inside = |finding: &Finding| finding.path.starts_with(folder);
-        let count = left.iter().filter(|finding| inside(finding)).count();
-        if count <= *ceiling {
-            left.retain(|finding| !inside(finding));
-        }
-        if count != *ceiling {
-            let message =
-                format!("{count} findings where xtask/src/tidy/words.rs has {ceiling}: the number may only fall");
-            left.push(Finding::new(folder, 0, message));
-        }
-    }
-    left
-}
-
 /// Returns the comments of a source file, or the prose of a page, line by line.
 fn sentences(file: &File) -> Vec<(usize, String)> {
     match file.path.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("rs") => Source::of(&file.text).comments,
+        Some("rs") => Source::parse(&file.text).comments,
         Some("md") => prose(file).into_iter().map(|(line, text)| (line, text.to_owned())).collect(),
         Some("sql") => comments(file, &["--"]),
         Some("js" | "mjs") => comments(file, &["// ", "/*", "* "]),
@@ -155,7 +118,7 @@ mod tests {
     use super::*;
 
     fn lines(files: &[(&str, &str)]) -> Vec<usize> {
-        riddles(&Tree::of(files)).iter().map(|finding| finding.line).collect()
+        no_riddles(&Tree::from_files(files)).iter().map(|finding| finding.line).collect()
     }
 
     #[test]
@@ -173,16 +136,5 @@ mod tests {
     fn allowed_files_and_migrations_are_left_alone() {
         let migration = "crates/turno/src/stores/sqlite/migrations/0001_start.sql";
         assert!(lines(&[(migration, "-- nobody"), ("CONTRIBUTING.md", "nobody")]).is_empty());
-    }
-
-    #[test]
-    fn a_folder_must_have_exactly_its_number_of_findings() {
-        let messages = |ceiling| {
-            let tree = Tree::of(&[("web/a.js", "// nobody\n// somebody"), ("docs/a.md", "fine")]);
-            within(riddles(&tree), &[("web/", ceiling)]).len()
-        };
-        assert_eq!(messages(2), 0);
-        assert_eq!(messages(1), 3, "with too many, all of them are shown");
-        assert_eq!(messages(3), 1, "with too few, the number must be lowered");
     }
 }

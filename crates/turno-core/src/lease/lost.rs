@@ -1,4 +1,4 @@
-//! How an ownership ended, in the words of the API, and what a former holder is told.
+//! How an ownership ended, in the words of the API, and the answer to a former holder.
 
 use super::{Beat, Cause, Ending, Holder, Reason, State};
 use crate::id::UserId;

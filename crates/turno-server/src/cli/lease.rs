@@ -68,16 +68,16 @@ enum Action {
     Heartbeat(Heartbeat),
     /// Give it back
     Release(Release),
-    /// Take it whoever holds it; audited, needs locks.override
+    /// Take the lease from its holder; audited, needs locks.override
     ForceClaim(Force),
-    /// Free it whoever holds it; audited, needs locks.override
+    /// Release the lease of its holder; audited, needs locks.override
     ForceRelease(Force),
     /// Ask the holder to let go
     RequestRelease {
         /// Which resource
         #[arg(value_parser = resource)]
         resource: String,
-        /// What the holder is told
+        /// A message for the holder
         #[arg(long)]
         message: Option<String>,
     },
@@ -198,7 +198,7 @@ struct Force {
     /// Why; it is written into the audit and shown to the holder
     #[arg(long)]
     reason: String,
-    /// The ownership it is meant for, as `lease get` shows it; one that somebody else has begun meanwhile is left alone
+    /// The fence of the ownership to end, as `lease get` shows it; a newer ownership is left alone
     #[arg(long)]
     fence: Option<i64>,
 }

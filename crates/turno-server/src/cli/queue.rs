@@ -52,7 +52,7 @@ enum Action {
     Put(policy::Put),
     /// Put an item, or many, into a queue
     Enqueue(enqueue::Enqueue),
-    /// Say that somebody is typing: the window of this key stays open a little longer
+    /// Report that the sender is typing: the window of this key stays open a little longer
     Typing {
         /// Which queue
         queue: String,

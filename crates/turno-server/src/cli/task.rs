@@ -102,10 +102,10 @@ struct List {
     /// Only in this status
     #[arg(long, value_parser = ["draft", "ready", "processing", "completed", "partially_completed", "cancelled"])]
     status: Option<String>,
-    /// Only those that somebody holds
+    /// Only locked tasks
     #[arg(long, conflicts_with = "free")]
     locked: bool,
-    /// Only those that nobody holds
+    /// Only free tasks
     #[arg(long)]
     free: bool,
     #[command(flatten)]

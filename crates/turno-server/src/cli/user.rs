@@ -64,7 +64,7 @@ enum Action {
         #[command(flatten)]
         format: Format,
     },
-    /// Change somebody's role or name
+    /// Change a user's role or name
     Change {
         /// Who
         #[arg(value_parser = user_id)]
@@ -76,19 +76,19 @@ enum Action {
         #[arg(long, value_parser = person_called)]
         name: Option<String>,
     },
-    /// Lock somebody out: their tokens are refused and what they hold is freed
+    /// Disable a user: their tokens are refused and their leases end
     Disable {
         /// Who
         #[arg(value_parser = user_id)]
         id: UserId,
     },
-    /// Let somebody in again
+    /// Enable a disabled user again
     Enable {
         /// Who
         #[arg(value_parser = user_id)]
         id: UserId,
     },
-    /// Give somebody a new password, read from stdin
+    /// Set a user's new password, read from stdin
     Password {
         /// Who
         #[arg(value_parser = user_id)]
@@ -96,7 +96,7 @@ enum Action {
         #[command(flatten)]
         password: PasswordArgs,
     },
-    /// Remove somebody with all their tokens
+    /// Remove a user with all their tokens
     Remove {
         /// Who
         #[arg(value_parser = user_id)]

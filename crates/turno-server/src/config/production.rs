@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// A reason why production does not start, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// What is unsafe, as a fragment that begins with the key.
+    /// The unsafe setting, as a fragment that begins with the key.
     pub(crate) cause: String,
     /// What to do.
     pub(crate) next: String,

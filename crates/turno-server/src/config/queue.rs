@@ -35,7 +35,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "push", shape: Shape::Table(endpoint::FIELDS) },
 ];
 
-/// What can be said about a queue. What is left out follows from its kind.
+/// The settings of a queue. The kind of the queue gives the defaults of omitted fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueueFields {
@@ -124,7 +124,7 @@ fn on_exhausted_schema() -> utoipa::openapi::Object {
 pub(crate) struct BadField {
     /// The field. A nested field has a dotted name, as in `push.url`.
     pub(crate) field: String,
-    /// What is wrong, as a fragment after the field's name.
+    /// The mistake, as a fragment after the field's name.
     pub(crate) cause: String,
     /// What to write instead.
     pub(crate) next: String,

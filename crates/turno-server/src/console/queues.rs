@@ -43,7 +43,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What is done, or was done, about an item.
+/// The action of an item, before or after its delivery.
 pub(super) enum Act {
     /// The action as the receiver knows it.
     Word(String),

@@ -110,7 +110,7 @@ struct Verified {
     entries: i64,
     /// The end of the chain. Store it elsewhere for later checks. Null if the chain is broken.
     head: Option<String>,
-    /// What is wrong. Omitted if the chain is intact.
+    /// The damage that was found. Omitted if the chain is intact.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<String>,
 }

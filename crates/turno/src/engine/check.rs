@@ -44,7 +44,7 @@ pub struct RepairedLane {
     pub key: Option<Key>,
     /// The subject of the finding.
     pub subject: String,
-    /// What was changed.
+    /// The repair.
     pub repaired: Repaired,
 }
 

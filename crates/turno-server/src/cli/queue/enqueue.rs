@@ -34,7 +34,7 @@ pub(super) struct Enqueue {
     /// Whose item it is: items of one key are handled in order
     #[arg(long)]
     key: Option<String>,
-    /// What is to be done
+    /// The action for the receiver
     #[arg(long)]
     action: Option<String>,
     /// Not before this long from now

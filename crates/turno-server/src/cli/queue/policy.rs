@@ -50,7 +50,7 @@ pub(super) struct Put {
     /// How long a group stays open after its last message (lanes)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     window: Option<Duration>,
-    /// How long it stays open after somebody was last seen typing (lanes)
+    /// How long it stays open after the last typing signal (lanes)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     typing_extension: Option<Duration>,
     /// How long it stays open at most (lanes)
@@ -77,7 +77,7 @@ pub(super) struct Put {
     /// The server's variable with the secret that signs the calls; its name begins with TURNO_PUSH_SECRET
     #[arg(long, value_name = "NAME", help_heading = "Push", requires = "push")]
     push_secret_env: Option<String>,
-    /// Call nobody any more
+    /// Stop calling the endpoint
     #[arg(long, help_heading = "Push")]
     no_push: bool,
 }

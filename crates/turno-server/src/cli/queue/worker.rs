@@ -62,7 +62,7 @@ pub(super) struct WorkArgs {
     /// How this process is called [default: the machine, the process and a random word]
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    /// How long commands may go on once the worker is told to stop
+    /// How long commands may go on once the worker was asked to stop
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     grace: Duration,
     /// End when nothing is due but what this run gave back, also of a paused queue, instead of waiting for more

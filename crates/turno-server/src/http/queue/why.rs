@@ -107,7 +107,7 @@ pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     };
     args.set("attempt", attempt);
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
-    args.set("instance", taker.map_or_else(|| translate("why-somebody"), ToString::to_string));
+    args.set("instance", taker.map_or_else(|| translate("why-a-process"), ToString::to_string));
     args.set("error", error.map_or_else(|| translate("why-no_error"), shortened));
     args.set("ago", since.map(|since| texts.span(language, since.until(why.now))).unwrap_or_default());
     args.set("left", until.map(|until| texts.span(language, why.now.until(until))).unwrap_or_default());

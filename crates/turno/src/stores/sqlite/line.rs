@@ -11,7 +11,7 @@ use turno_core::lease::State;
 use turno_core::task::{Apply, Begin, Line, LineDone, LineError, Status, begin_line, end_line, post};
 use turno_core::time::Time;
 
-/// What was found before the effect.
+/// Whether the effect of a line is to be applied.
 pub(super) enum Found {
     /// The line's effect is to be applied.
     Go(Box<Going>),

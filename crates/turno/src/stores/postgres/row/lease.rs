@@ -1,8 +1,8 @@
 //! Conversion between rows and leases.
 //!
-//! The current ownership has its own columns. What is rarely present (line, offer, requests) and what only a late
-//! holder reads (the last ending) are JSON texts. They are arrays and not objects, because every heartbeat parses the
-//! ending.
+//! The current ownership has its own columns. The line, the offer and the requests are rarely present, and only a
+//! late holder reads the last ending, so these are JSON texts. They are arrays and not objects, because every heartbeat
+//! parses the ending.
 
 use super::super::error::TripError;
 use super::{garbled, get, maybe_name, name};
