@@ -27,9 +27,10 @@ use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::clip_text;
 use turno::core::time::Time;
 use turno::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue,
-    QueueRow, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    AccessStore, Answer, AnswerStore, AuditQuery, AuditReader, Check, Counts, DestinationStore, Effect, EffectError,
+    EventSpan, EventStore, Finding, Group, Hint, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery,
+    LeaseReader, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow, QueueStore,
+    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TaskReader, TokenFound, Upkeep,
 };
 
 /// A store in memory.
@@ -156,6 +157,35 @@ impl Store for Model {
         }
     }
 
+    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        Box::pin(async move {
+            let begun = self.rows().begin_line(&apply, self.now());
+            let going = match begun {
+                Ok(going) => going,
+                Err(step) => return Ok(step),
+            };
+            let done = match effect {
+                None => self.rows().post(&going.line),
+                Some(effect) => match effect.apply(&going, &mut task::NoSql).await {
+                    Ok(()) => Ok(()),
+                    Err(EffectError::Refused(message)) => Err(LineError::Refused { message: clip_text(&message) }),
+                    Err(EffectError::Store(error)) => return Err(error),
+                },
+            };
+            Ok(self.rows().end_line(&apply, going, done, self.now()))
+        })
+    }
+
+    fn hint(&self) -> Pending<'_, Hint> {
+        Box::pin(std::future::pending())
+    }
+
+    fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
+        ready(Ok(()))
+    }
+}
+
+impl LeaseReader for Model {
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let rows = self.rows();
         let states = resources.iter().map(|resource| rows.db.lease(resource)).collect();
@@ -176,28 +206,19 @@ impl Store for Model {
         ready(Ok(self.rows().past(&resource, from, limit as usize)))
     }
 
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
+        ready(Ok(self.rows().db.due_leases(self.now(), limit as usize)))
+    }
+
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+        let rows = self.rows();
+        ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states: rows.leases(&query) }))
+    }
+}
+
+impl QueueStore for Model {
     fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
         ready(self.rows().put_queue(&put, by, self.now()))
-    }
-
-    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
-        ready(Ok(self.rows().destinations.get(&queue).cloned()))
-    }
-
-    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
-        let rows = self.rows();
-        let ill = rows.destinations.iter().filter(|(_, destination)| !destination.is_well());
-        ready(Ok(ill.map(|(queue, destination)| (*queue, destination.clone())).collect()))
-    }
-
-    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
-        let mut rows = self.rows();
-        let fits = rows.destinations.get(&queue).is_none_or(|known| known.version == destination.version - 1);
-        if fits {
-            rows.destinations.insert(queue, destination);
-            rows.announce(news);
-        }
-        ready(Ok(fits))
     }
 
     fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()> {
@@ -211,11 +232,9 @@ impl Store for Model {
     fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
         ready(Ok(self.rows().queues.clone()))
     }
+}
 
-    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
-        ready(Ok(self.rows().db.due_leases(self.now(), limit as usize)))
-    }
-
+impl ItemReader for Model {
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
         self.sweeps.fetch_add(1, Ordering::SeqCst);
         ready(Ok(self.rows().db.expired(self.now(), limit as usize)))
@@ -258,12 +277,6 @@ impl Store for Model {
         ready(Ok(self.rows().pulse(queue, since, now)))
     }
 
-    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
-        let rows = self.rows();
-        let old = |done: &&Done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted;
-        ready(Ok(rows.db.done.values().filter(old).count() as u64))
-    }
-
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
         ready(Ok(self.rows().waits(queue, since, limit as usize)))
     }
@@ -281,31 +294,31 @@ impl Store for Model {
         let now = self.now();
         ready(Ok(self.rows().lane_locks(now)))
     }
+}
 
-    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+impl DestinationStore for Model {
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        ready(Ok(self.rows().destinations.get(&queue).cloned()))
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
         let rows = self.rows();
-        ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states: rows.leases(&query) }))
+        let ill = rows.destinations.iter().filter(|(_, destination)| !destination.is_well());
+        ready(Ok(ill.map(|(queue, destination)| (*queue, destination.clone())).collect()))
     }
 
-    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
-        Box::pin(async move {
-            let begun = self.rows().begin_line(&apply, self.now());
-            let going = match begun {
-                Ok(going) => going,
-                Err(step) => return Ok(step),
-            };
-            let done = match effect {
-                None => self.rows().post(&going.line),
-                Some(effect) => match effect.apply(&going, &mut task::NoSql).await {
-                    Ok(()) => Ok(()),
-                    Err(EffectError::Refused(message)) => Err(LineError::Refused { message: clip_text(&message) }),
-                    Err(EffectError::Store(error)) => return Err(error),
-                },
-            };
-            Ok(self.rows().end_line(&apply, going, done, self.now()))
-        })
+    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
+        let mut rows = self.rows();
+        let fits = rows.destinations.get(&queue).is_none_or(|known| known.version == destination.version - 1);
+        if fits {
+            rows.destinations.insert(queue, destination);
+            rows.announce(news);
+        }
+        ready(Ok(fits))
     }
+}
 
+impl TaskReader for Model {
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
         ready(Ok(self.rows().find_task(id)))
     }
@@ -325,7 +338,9 @@ impl Store for Model {
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
         ready(Ok(self.rows().stock_level(sku)))
     }
+}
 
+impl AccessStore for Model {
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
         let now = self.now();
         ready(Ok(self.rows().token(hash, now)))
@@ -337,18 +352,6 @@ impl Store for Model {
 
     fn admins(&self) -> Pending<'_, i64> {
         ready(Ok(self.rows().access.admins()))
-    }
-
-    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        ready(Ok(self.rows().access.answers.get(&of).cloned()))
-    }
-
-    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
-        ready(Ok(self.rows().access.keep_answer(of, answer, at, lapsed)))
-    }
-
-    fn schema(&self) -> Pending<'_, SchemaState> {
-        ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
@@ -375,7 +378,9 @@ impl Store for Model {
     fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
         ready(Ok(self.rows().renew_session(&id, until)))
     }
+}
 
+impl AuditReader for Model {
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
         ready(Ok(self.rows().audit(&query)))
     }
@@ -383,24 +388,19 @@ impl Store for Model {
     fn audit_head(&self) -> Pending<'_, Head> {
         ready(Ok(self.rows().db.head))
     }
+}
 
-    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
-        let now = self.now();
-        ready(self.rows().purge(what, limit, now))
+impl AnswerStore for Model {
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        ready(Ok(self.rows().access.answers.get(&of).cloned()))
     }
 
-    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
-        ready(Ok(self.rows().purge_leases(after.as_ref(), before, limit as usize)))
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        ready(Ok(self.rows().access.keep_answer(of, answer, at, lapsed)))
     }
+}
 
-    fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
-        ready(Err(StoreError::Rejected("what is only in memory is checked by the simulator".into())))
-    }
-
-    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
-        ready(Err(StoreError::Rejected("what is only in memory has no copy".into())))
-    }
-
+impl EventStore for Model {
     fn sequence(&self) -> Pending<'_, Sequenced> {
         ready(Ok(Sequenced::AtCommit))
     }
@@ -420,12 +420,33 @@ impl Store for Model {
         rows.db.stream.purge(old);
         ready(Ok(old as u64))
     }
+}
 
-    fn hint(&self) -> Pending<'_, Hint> {
-        Box::pin(std::future::pending())
+impl Upkeep for Model {
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
+        let rows = self.rows();
+        let old = |done: &&Done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted;
+        ready(Ok(rows.db.done.values().filter(old).count() as u64))
     }
 
-    fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
-        ready(Ok(()))
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
+    }
+
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+        let now = self.now();
+        ready(self.rows().purge(what, limit, now))
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        ready(Ok(self.rows().purge_leases(after.as_ref(), before, limit as usize)))
+    }
+
+    fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
+        ready(Err(StoreError::Rejected("what is only in memory is checked by the simulator".into())))
+    }
+
+    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
+        ready(Err(StoreError::Rejected("what is only in memory has no copy".into())))
     }
 }

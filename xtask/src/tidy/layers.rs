@@ -156,7 +156,10 @@ mod tests {
     #[test]
     fn inside_of_the_library_is_found_in_an_example() {
         let text = "use turno::Turno;\nuse turno::core::time::Span;\nuse turno::queue::Claim;\n";
-        assert_eq!(lines(&examples_show_the_stable_api(&Tree::of(&[("crates/turno/examples/a.rs", text)]))), [2]);
+        assert_eq!(
+            lines(&examples_show_the_stable_api(&Tree::from_files(&[("crates/turno/examples/a.rs", text)]))),
+            [2]
+        );
     }
 
     #[test]
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn sql_files_lie_in_the_stores_or_belong_to_an_application() {
-        let file = |path| sql_lives_in_the_stores(&Tree::of(&[(path, "select 1")])).len();
+        let file = |path| sql_lives_in_the_stores(&Tree::from_files(&[(path, "select 1")])).len();
         assert_eq!(file("crates/turno-server/src/http/items.sql"), 1);
         assert_eq!(file("crates/turno/src/stores/sqlite/sql/items.sql"), 0);
         assert_eq!(file("crates/turno-server/src/cli/demo/siper/add.sql"), 0, "the application's own table");

@@ -170,7 +170,10 @@ mod tests {
     ];
 
     fn messages(lone_files: &[Alone], lone_statements: &[Alone]) -> Vec<String> {
-        compare(&Tree::of(TREE), lone_files, lone_statements).into_iter().map(|finding| finding.to_string()).collect()
+        compare(&Tree::from_files(TREE), lone_files, lone_statements)
+            .into_iter()
+            .map(|finding| finding.to_string())
+            .collect()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Changes of access, and reads about it.
 
-use turno_core::access::{Change, ChangeRefused, Changed, Epoch, Person, Principal, Token, View, change};
+use super::Pending;
+use turno_core::access::{Change, ChangeRefused, Changed, Epoch, Link, Person, Principal, Token, View, change};
 use turno_core::audit::{Entry, Hash, Head, chain};
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -77,19 +78,33 @@ pub struct TokenFound {
     pub now: Time,
 }
 
-/// A filter for audit entries.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AuditQuery {
-    /// Only entries behind this number, oldest first.
-    pub after: Option<i64>,
-    /// Only entries before this number, newest first; ignored if `after` is given.
-    pub before: Option<i64>,
-    /// Only entries with this action.
-    pub action: Option<String>,
-    /// Only entries by this user, or by a principal on whose behalf this user acted.
-    pub actor: Option<UserId>,
-    /// Only entries about this resource.
-    pub resource: Option<String>,
-    /// The maximum number of entries.
-    pub limit: u32,
+/// People, tokens and links. Other changes of access are groups.
+pub trait AccessStore {
+    /// Finds a token by the hash of its secret, with its owner.
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound>;
+
+    /// Finds a link by the hash of its secret.
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>>;
+
+    /// Returns how many administrators can sign in.
+    fn admins(&self) -> Pending<'_, i64>;
+
+    /// Returns the epoch of access.
+    fn epoch(&self) -> Pending<'_, Epoch>;
+
+    /// Returns a person.
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>>;
+
+    /// Returns people ordered by id.
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>>;
+
+    /// Returns tokens ordered by id, sessions included, of one user or of all users.
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>>;
+
+    /// Records when tokens were last used. A recorded time never moves back.
+    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;
+
+    /// Extends a console session until `until`, if the session exists and would end earlier. Returns whether it was
+    /// extended.
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool>;
 }

@@ -1,6 +1,9 @@
 //! A store's stream of events.
 
+use super::Pending;
+use turno_core::event::Event;
 use turno_core::id::Position;
+use turno_core::time::Time;
 
 /// The result of giving positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,25 @@ impl EventSpan {
     pub fn continues(&self, position: Position) -> bool {
         self.oldest <= position.next() && position <= self.newest
     }
+}
+
+/// The stream of events.
+pub trait EventStore {
+    /// Gives committed events their positions, in the order in which they become visible. So a reader that continues
+    /// behind a position never misses an event that gets a lower position later.
+    fn sequence(&self) -> Pending<'_, Sequenced>;
+
+    /// Returns the events behind a position, in order. Positions are consecutive: if the first returned position does
+    /// not follow `after` directly, the events between were purged.
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>>;
+
+    /// Returns which positions are kept. The span survives a purge, so that no position is given twice.
+    fn event_span(&self) -> Pending<'_, EventSpan>;
+
+    /// Deletes at most `limit` of the oldest events, stopping before the first event decided at `before` or later.
+    /// Deletes only from the old end, because readers cannot detect a hole in the middle. Returns how many were
+    /// deleted.
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64>;
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Reads about a queue and its items, outside of groups.
 
-use turno_core::id::{Fence, Key, Seq};
+use super::Pending;
+use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{
-    AttemptError, Body, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, UncountedDelivery, WorkerName,
+    AttemptError, Body, DeliveryRef, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, SettleOutcome,
+    UncountedDelivery, Waited, WorkerName,
 };
 use turno_core::time::Time;
 
@@ -236,4 +238,54 @@ pub struct LaneLocks {
     pub active_queues: i64,
     /// Keys with a live delivery or waiting items.
     pub total_users: i64,
+}
+
+/// Reads of items, queue summaries and lanes.
+pub trait ItemReader {
+    /// Returns deliveries that have expired by the database's clock, oldest first, and the next expiry. A store may
+    /// return `None` for the next one if it is more than a second away.
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)>;
+
+    /// Returns the next instant after `after` at which a head of the queue is to be looked at. When `after` is the time
+    /// of a claim that found nothing, the answer also covers heads that have become due since.
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>>;
+
+    /// Returns how deliveries ended that are no longer live under these fences. An entry is `Some` only if a settlement
+    /// of exactly that fence ended the delivery. Repeated settlements are answered from this. One per entry, in order.
+    /// The rule is [`Trace::settled`](turno_core::queue::Trace::settled).
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>>;
+
+    /// Returns one item with its body, state, errors and returned hand-outs.
+    fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;
+
+    /// Returns the unfinished item that absorbed the change accepted under this id and key.
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>>;
+
+    /// Returns items of a queue in order of arrival, for lists and checks. [`ItemQuery`] says which index serves which
+    /// query.
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>>;
+
+    /// Returns how many items are in each state.
+    fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
+
+    /// Returns a summary of a queue, with counts of items processed and attempts failed at `since` or later.
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse>;
+
+    /// Returns the timing of up to `limit` items that were acked after `since`, in no particular order.
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>>;
+
+    /// Returns the first `size` items of a lane and, from the first [`LaneFront::LOOKED_AT`], those that are ready or
+    /// handed out.
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront>;
+
+    /// Returns lanes behind `after`, in order, that have unfinished items which are not exhausted.
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>>;
+
+    /// Returns counts over all lanes of queues of kind lane.
+    fn lane_locks(&self) -> Pending<'_, LaneLocks>;
+
+    /// Returns whether an open transaction of an application is completing the delivery that begins with this item.
+    fn completing(&self, _first: Seq) -> Pending<'_, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
 }

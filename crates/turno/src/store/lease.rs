@@ -1,9 +1,11 @@
-//! A group of lease commands and its decision.
+//! A group of lease commands and its decision, and reads of leases.
 
+use super::Pending;
 use std::collections::HashMap;
+use turno_core::access::Epoch;
 use turno_core::audit::{Entry, Head, chain};
 use turno_core::event::Event;
-use turno_core::id::{Numbers, Resource};
+use turno_core::id::{Fence, Numbers, Resource, UserId};
 use turno_core::lease::{Action, Command, Decision, Ending, Reason, State, decide};
 use turno_core::time::Time;
 
@@ -101,4 +103,66 @@ impl LeaseGroup {
         write.states = states.into_iter().filter(|(_, changed)| *changed).map(|(state, _)| state).collect();
         (write, answers)
     }
+}
+
+/// Leases read without locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peeked {
+    /// The database's clock, read afterwards.
+    pub now: Time,
+    /// The epoch of access, read together with the clock.
+    pub epoch: Epoch,
+    /// One state per resource, in the given order; a resource never seen is free.
+    pub states: Vec<State>,
+}
+
+/// A filter for leases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaseQuery {
+    /// Only leases held by this user.
+    pub holder: Option<UserId>,
+    /// Only resources whose names begin with this.
+    pub prefix: Option<String>,
+    /// Only resources behind this one.
+    pub after: Option<Resource>,
+    /// The maximum number of leases.
+    pub limit: u32,
+}
+
+/// A part of a resource's history. Fences only grow, so they serve as cursors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// Newest first.
+    Newest {
+        /// Only ownerships with a smaller fence.
+        before: Option<Fence>,
+    },
+    /// Oldest first.
+    Oldest {
+        /// Only ownerships with a larger fence.
+        after: Fence,
+    },
+}
+
+/// Reads of leases and their history.
+pub trait LeaseReader {
+    /// Returns the states of some leases without locking them, and the clock, read afterwards.
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked>;
+
+    /// Returns leases with an ownership, live or expired, ordered by resource name.
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked>;
+
+    /// Returns leases whose `look_at` has passed by the database's clock, earliest first, and the next `look_at`. A
+    /// store may return `None` for the next one if it is more than a second away. Locks nothing: the command `Look`
+    /// decides again under the lock.
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)>;
+
+    /// Returns leases that have a waiting line or a pending request to the holder, ordered by resource name.
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>>;
+
+    /// Returns how an ownership ended, from the history. The lease's own row keeps only the latest ending.
+    fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>>;
+
+    /// Returns ended ownerships of a resource, from the history.
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
 }

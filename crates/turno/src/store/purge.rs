@@ -1,7 +1,8 @@
-//! The kinds of old data that a purge deletes.
+//! The kinds of old data that a purge deletes, and the care of the database.
 
+use super::{Check, Finding, Pending, RepairGroup, RepairOutcome, SchemaState, StoreError};
 use turno_core::audit::Actor;
-use turno_core::id::QueueId;
+use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
 /// The rows to delete.
@@ -51,4 +52,49 @@ pub enum Purge {
         /// Made earlier than this.
         before: Time,
     },
+}
+
+/// The care of the database: its schema, purges, checks, repairs and backups.
+pub trait Upkeep: Send + Sync {
+    /// Returns how many finished items a purge with the same `before` would delete.
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64>;
+
+    /// Returns database settings, as text for people, under which a committed transaction can be lost. Empty where the
+    /// store sets them itself.
+    fn unsafe_settings(&self) -> Pending<'_, Vec<String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Reads the schema's version, in one round trip.
+    fn schema(&self) -> Pending<'_, SchemaState>;
+
+    /// Checks that the database answers and that this program can use its schema. For a file, also checks that the path
+    /// still leads to the opened file and that the file can be written.
+    fn ready(&self) -> Pending<'_, ()> {
+        Box::pin(async move { self.schema().await?.required() })
+    }
+
+    /// Deletes up to `limit` old rows and returns how many. Purged items are audited as [`purge_entry`](super::purge_entry) says.
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
+
+    /// Examines the next `limit` leases behind `after`, ordered by resource name, and deletes those that have no
+    /// holder, no waiting line, and no ownership since `before`. Returns how many were deleted and where to continue;
+    /// `None` at the end.
+    ///
+    /// A deleted lease is like a resource never seen. Its fences keep growing, because they come from the one sequence.
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)>;
+
+    /// Runs one check and returns at most `limit` findings.
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;
+
+    /// Rebuilds a damaged lane in one transaction, under the lane's lock, and audits that as `queue_repair`. A lane
+    /// that is sound by then is not changed and leaves no entry. Other processes clear their cached lane floors.
+    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
+        let message = format!("this store repairs nothing; queue {} stays as it is", repair.name);
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
+    }
+
+    /// Writes a copy of the database, consistent as of one instant, to a new file. Returns `Rejected` where the
+    /// database has its own backup tools.
+    fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()>;
 }

@@ -4,10 +4,12 @@ mod change;
 
 pub use change::{PauseQueue, Push, PushChange, PutChange, PutDecision, PutQueue, QueueRow, purge_entry};
 
+use super::Pending;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
+use turno_core::audit::Actor;
+use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::limits::{CLAIM_HEADS_MAX, PROBE_HEADS};
 use turno_core::queue::{
     Accepted, Act, Body, Changes, ClaimRead, ClaimRequest, Delivery, DeliveryRef, Enqueue, EnqueueRead, FrontItem,
@@ -329,4 +331,19 @@ impl TypingGroup {
         }
         changes
     }
+}
+
+/// Queues: reads, and changes of their rows.
+pub trait QueueStore {
+    /// Creates a queue, or changes its policy and push, as [`PutQueue::decide`] says. Returns `None` if it is late.
+    fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>>;
+
+    /// Pauses or resumes a queue, and writes the audit entry that [`PauseQueue::decide`] returns.
+    fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()>;
+
+    /// Returns a queue by name.
+    fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>>;
+
+    /// Returns all queues.
+    fn queues(&self) -> Pending<'_, Vec<QueueRow>>;
 }

@@ -259,3 +259,22 @@ pub enum Value {
     /// Text.
     Text(String),
 }
+
+/// Reads of tasks and stock.
+pub trait TaskReader {
+    /// Returns one task with its lines.
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>>;
+
+    /// Returns one task with its lines and its lease, without locking, and the clock, read afterwards.
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage>;
+
+    /// Returns tasks with their lines and leases, newest first. A query for locked tasks also returns tasks whose
+    /// ownership has expired, because the engine compares with the clock. A query for unlocked tasks returns all tasks.
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage>;
+
+    /// Returns the notes of a task behind the number `after`, oldest first. Their numbers only grow.
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>>;
+
+    /// Returns the stock of an article; `None` if the article never moved.
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>>;
+}

@@ -45,10 +45,7 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue,
-    QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage,
-    TaskQuery, TokenFound,
+    Delivered, Effect, Group, Hint, LineStep, Outcomes, Pending, Routes, SchemaState, Store, StoreError,
 };
 use checkpoint::Checkpoints;
 use commit::{commit, numbers};
@@ -56,14 +53,8 @@ use file::{File, Probed};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::Notify;
-use turno_core::access::{Epoch, Link, Person, Token};
-use turno_core::audit::{Actor, Entry, Hash, Head};
-use turno_core::destination::Destination;
-use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
-use turno_core::lease::{Ending, State};
-use turno_core::queue::{DeliveryRef, SettleOutcome, Waited};
-use turno_core::task::{Apply, Note, Task, TaskId};
+use turno_core::access::Epoch;
+use turno_core::task::Apply;
 use turno_core::time::Time;
 use tx::{Write, begin, marks};
 use workers::Workers;
@@ -174,120 +165,6 @@ impl Store for SqliteStore {
         self.writer.run(move |db| commit(db, &clock, &groups, as_of))
     }
 
-    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
-        let clock = self.clock.clone();
-        self.beats.run(move |db| lease::peek(db, &clock, |tx| lease::states(tx, resources)))
-    }
-
-    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| lease::peek(db, &clock, |tx| lease::list(tx, &query)))
-    }
-
-    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| lease::due(db, now(&clock), limit))
-    }
-
-    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
-        self.looks.run(move |db| lease::lines(db, after.as_ref(), limit))
-    }
-
-    fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
-        self.beats.run(move |db| lease::ending(db, &resource, fence))
-    }
-
-    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
-        self.looks.run(move |db| lease::history(db, &resource, from, limit))
-    }
-
-    fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
-        self.write(move |write| queue::put(write, &put, by))
-    }
-
-    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
-        self.beats.run(move |db| destination::read(db, queue))
-    }
-
-    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
-        self.beats.run(|db| destination::list(db))
-    }
-
-    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
-        self.write(move |write| destination::put(write, queue, &destination, news.as_slice()))
-    }
-
-    fn pause_queue(&self, pause: PauseQueue) -> Pending<'_, ()> {
-        self.write(move |write| queue::pause(write, &pause))
-    }
-
-    fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
-        self.looks.run(move |db| queue::find(db, &name))
-    }
-
-    fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
-        self.looks.run(|db| queue::list(db))
-    }
-
-    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::expired(db, now(&clock), limit))
-    }
-
-    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
-        self.looks.run(move |db| item::next_look(db, queue, after))
-    }
-
-    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
-        self.beats.run(move |db| settle::settled(db, &reference))
-    }
-
-    fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::find_item(db, now(&clock), queue, &id))
-    }
-
-    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
-        self.looks.run(move |db| item::absorber(db, queue, &id, &key))
-    }
-
-    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::list(db, now(&clock), queue, &query))
-    }
-
-    fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::counts(db, now(&clock), queue))
-    }
-
-    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::pulse(db, now(&clock), queue, since))
-    }
-
-    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
-        self.looks.run(move |db| purge::count(db, queue, before))
-    }
-
-    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
-        self.looks.run(move |db| item::waits(db, queue, since, limit))
-    }
-
-    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::lane_front(db, now(&clock), queue, lane, size))
-    }
-
-    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
-        self.looks.run(move |db| item::lanes(db, queue, after, limit))
-    }
-
-    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| item::lane_locks(db, now(&clock)))
-    }
-
     fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
         match effect {
             Some(effect) => effect::apply(self, apply, effect, effect::PATIENCE),
@@ -298,63 +175,8 @@ impl Store for SqliteStore {
         }
     }
 
-    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
-        self.looks.run(move |db| task::get(db, id))
-    }
-
-    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| task::page(db, &clock, 1, |tx| Ok(task::read(tx, id)?.into_iter().collect())))
-    }
-
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| task::page(db, &clock, query.limit, |tx| task::list(tx, &query)))
-    }
-
-    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
-        self.looks.run(move |db| task::notes(db, id, after, limit))
-    }
-
-    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
-        self.looks.run(move |db| stock::level(db, sku))
-    }
-
-    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
-        let clock = self.clock.clone();
-        self.beats.run(move |db| access::found(db, &clock, hash))
-    }
-
-    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
-        self.looks.run(move |db| access::link(db, hash))
-    }
-
-    fn admins(&self) -> Pending<'_, i64> {
-        self.looks.run(|db| access::admins(db))
-    }
-
-    fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        self.looks.run(move |db| answer::read(db, &once))
-    }
-
     fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
         self.write(move |write| sync::delivered(write, &delivered))
-    }
-
-    fn keep_answer(&self, once: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
-        self.write(move |write| answer::keep(write, &once, &answer, at, lapsed))
-    }
-
-    fn schema(&self) -> Pending<'_, SchemaState> {
-        self.beats.run(|db| schema::state(db))
-    }
-
-    fn ready(&self) -> Pending<'_, ()> {
-        Box::pin(async move {
-            self.file.check()?;
-            self.schema().await?.required()?;
-            self.probe().await
-        })
     }
 
     fn recorded(&self) -> Option<Time> {
@@ -367,83 +189,6 @@ impl Store for SqliteStore {
             self.recorded.fetch_max(now.0, Ordering::Relaxed);
             Ok(())
         })
-    }
-
-    fn epoch(&self) -> Pending<'_, Epoch> {
-        self.beats.run(|db| Ok(marks(db)?.1))
-    }
-
-    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
-        self.looks.run(move |db| access::person(db, &id))
-    }
-
-    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
-        self.looks.run(move |db| access::people(db, after.as_ref(), limit))
-    }
-
-    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
-        self.looks.run(move |db| access::tokens(db, user.as_ref(), after.as_deref(), limit))
-    }
-
-    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {
-        if used.is_empty() {
-            return Box::pin(std::future::ready(Ok(())));
-        }
-        self.write(move |write| access::touch(write, &used))
-    }
-
-    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
-        self.write(move |write| access::renew(write, &id, until))
-    }
-
-    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
-        self.looks.run(move |db| audit::list(db, &query))
-    }
-
-    fn audit_head(&self) -> Pending<'_, Head> {
-        self.looks.run(|db| audit::head(db))
-    }
-
-    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
-        self.write(move |write| purge::run(write, &what, limit))
-    }
-
-    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
-        self.write(move |write| purge::leases(write, after.as_ref(), before, limit))
-    }
-
-    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
-        self.looks.run(move |db| check::run(db, check, limit))
-    }
-
-    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
-        self.write(move |write| repair::lane(write, &repair))
-    }
-
-    /// Runs on its own thread and connection, because a large file takes long and must not delay other calls.
-    fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()> {
-        let from = self.path.clone();
-        Box::pin(async move {
-            let written = tokio::task::spawn_blocking(move || backup::write(&from, &to)).await;
-            written.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
-        })
-    }
-
-    /// Does nothing, because SQLite has one writer at a time: an event's row number is its position.
-    fn sequence(&self) -> Pending<'_, Sequenced> {
-        Box::pin(std::future::ready(Ok(Sequenced::AtCommit)))
-    }
-
-    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
-        self.looks.run(move |db| event::list(db, after, limit))
-    }
-
-    fn event_span(&self) -> Pending<'_, EventSpan> {
-        self.looks.run(|db| event::span(db))
-    }
-
-    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
-        self.writer.run(move |db| event::purge(db, before, limit))
     }
 
     /// Waits until another process has written. SQLite does not say what changed, so the hint is always `All`.

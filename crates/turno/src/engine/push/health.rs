@@ -4,7 +4,7 @@ use super::Inner;
 use crate::engine::queue::Delivery;
 use crate::engine::worker::WorkerLimit;
 use std::sync::PoisonError;
-use turno_core::destination::{Destination, Failure, Fault};
+use turno_core::destination::{DeliveryFailure, Destination, Fault};
 use turno_core::id::{Key, Lane};
 use turno_core::time::Time;
 
@@ -41,8 +41,13 @@ impl Inner {
         round_began: Option<Time>,
     ) -> bool {
         let unreached = fault == Fault::Unreached;
-        let failure =
-            Failure { of: failure_lane(got), handed_at: got.now, error: error.to_owned(), unreached, round_began };
+        let failure = DeliveryFailure {
+            of: failure_lane(got),
+            handed_at: got.now,
+            error: error.to_owned(),
+            unreached,
+            round_began,
+        };
         match self.settings.queue.destination_failed(&failure, self.settings.probe).await {
             Ok((was_down, destination)) => {
                 self.update_state(Some(destination));

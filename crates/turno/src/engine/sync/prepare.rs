@@ -87,7 +87,7 @@ impl SyncHandle {
     ///
     /// ```
     /// # use turno::*;
-    /// # use turno::core::sync::Source;
+    /// use turno::core::{queue::Act, sync::Source};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-prepare-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -100,9 +100,9 @@ impl SyncHandle {
     ///         Prepared::Send(change) => {
     ///             println!("{} {:?}", change.action, change.data); // send it here
     ///             sync.delivered(&change).await?;
-    ///             core::queue::Act::Ack { through: None }
+    ///             Act::Ack { through: None }
     ///         }
-    ///         Prepared::Nothing => core::queue::Act::Skip,
+    ///         Prepared::Nothing => Act::Skip,
     ///         Prepared::Wait { act, .. } => act,
     ///     };
     ///     queue.settle(vec![Settlement { reference: got.reference, act }]).await?;

@@ -11,7 +11,7 @@ use super::row::access::{TOKEN, link, person, token};
 use super::row::{garbled, get};
 use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
-use crate::store::{AccessGroup, AccessRead, AccessWrite, Outcomes, StoreError, TokenFound};
+use crate::store::{AccessGroup, AccessRead, AccessStore, AccessWrite, Outcomes, Pending, TokenFound};
 use tokio_postgres::Row;
 use turno_core::access::{Changed, Epoch, Link, Permissions, Person, Token, View};
 use turno_core::audit::Hash;
@@ -109,78 +109,6 @@ fn add_link(link: &Link) -> Call<'_> {
         .big(link.created_at.0)
 }
 
-impl PostgresStore {
-    pub(super) async fn token_find(&self, hash: Hash) -> Result<TokenFound, StoreError> {
-        // The clock comes first: an epoch read after the token could already be that of its revocation.
-        let calls = vec![Moment::call(0, false), Call::new(&sql::TOKEN_FIND).bytes(&hash.0)];
-        let mut answers = self.read(calls).await?;
-        let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        let found = |row: &Row| Ok::<_, TripError>((token(row)?, owner(row)?));
-        let token = answers.take().first().map(found).transpose()?;
-        Ok(TokenFound { token, epoch: moment.epoch, now: moment.now })
-    }
-
-    pub(super) async fn link_find(&self, hash: Hash) -> Result<Option<Link>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::LINK_READ).bytes(&hash.0)]).await?.take();
-        Ok(rows.first().map(link).transpose()?)
-    }
-
-    pub(super) async fn admin_count(&self) -> Result<i64, StoreError> {
-        Ok(count(&self.read(vec![Call::new(&sql::PERSON_ADMINS)]).await?.take())?)
-    }
-
-    pub(super) async fn access_epoch(&self) -> Result<Epoch, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::EPOCH_READ)]).await?.take();
-        let row = rows.first().ok_or_else(|| garbled("no epoch"))?;
-        Ok(Epoch(get(row, 0)?))
-    }
-
-    pub(super) async fn person_get(&self, id: &UserId) -> Result<Option<Person>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::PERSON_READ).text(id.as_str())]).await?.take();
-        Ok(rows.first().map(|row| person(row, 0)).transpose()?)
-    }
-
-    pub(super) async fn person_list(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
-        let call = Call::new(&sql::PERSON_LIST).text(after.map_or("", UserId::as_str)).big(limit.into());
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.iter().map(|row| person(row, 0)).collect::<Result<_, _>>()?)
-    }
-
-    pub(super) async fn token_list(
-        &self,
-        user: Option<&UserId>,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<Token>, StoreError> {
-        let call = Call::new(&sql::TOKEN_LIST)
-            .text(after.unwrap_or_default())
-            .maybe_text(user.map(UserId::as_str))
-            .big(limit.into());
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.iter().map(token).collect::<Result<_, _>>()?)
-    }
-
-    pub(super) async fn token_touch(&self, mut used: Vec<(String, Time)>) -> Result<(), StoreError> {
-        if used.is_empty() {
-            return Ok(());
-        }
-        // Keep each id once, with the latest time, because a statement may update a row only once.
-        used.sort();
-        used.reverse();
-        used.dedup_by(|earlier, latest| earlier.0 == latest.0);
-        let call = Call::new(&sql::TOKEN_TOUCH)
-            .texts(used.iter().map(|(id, _)| id.as_str()))
-            .bigs(used.iter().map(|(_, at)| at.0));
-        self.read(vec![call]).await?;
-        Ok(())
-    }
-
-    pub(super) async fn token_renew(&self, id: &str, until: Time) -> Result<bool, StoreError> {
-        let renewed = self.read(vec![Call::new(&sql::TOKEN_RENEW).text(id).big(until.0)]).await?.take();
-        Ok(!renewed.is_empty())
-    }
-}
-
 /// Returns the owner of a token, if the owner is a known person.
 fn owner(row: &Row) -> Result<Option<Person>, TripError> {
     if get::<Option<&str>>(row, TOKEN)?.is_none() {
@@ -192,4 +120,87 @@ fn owner(row: &Row) -> Result<Option<Person>, TripError> {
 /// Returns the count in the first row.
 pub(super) fn count(rows: &[Row]) -> Result<i64, TripError> {
     rows.first().map_or_else(|| Err(garbled("no count")), |row| get(row, 0))
+}
+
+impl AccessStore for PostgresStore {
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
+        Box::pin(async move {
+            // The clock comes first: an epoch read after the token could already be that of its revocation.
+            let calls = vec![Moment::call(0, false), Call::new(&sql::TOKEN_FIND).bytes(&hash.0)];
+            let mut answers = self.read(calls).await?;
+            let moment = Moment::read(&self.shared.clock, &answers.take())?;
+            let found = |row: &Row| Ok::<_, TripError>((token(row)?, owner(row)?));
+            let token = answers.take().first().map(found).transpose()?;
+            Ok(TokenFound { token, epoch: moment.epoch, now: moment.now })
+        })
+    }
+
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::LINK_READ).bytes(&hash.0)]).await?.take();
+            Ok(rows.first().map(link).transpose()?)
+        })
+    }
+
+    fn admins(&self) -> Pending<'_, i64> {
+        Box::pin(async move { Ok(count(&self.read(vec![Call::new(&sql::PERSON_ADMINS)]).await?.take())?) })
+    }
+
+    fn epoch(&self) -> Pending<'_, Epoch> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::EPOCH_READ)]).await?.take();
+            let row = rows.first().ok_or_else(|| garbled("no epoch"))?;
+            Ok(Epoch(get(row, 0)?))
+        })
+    }
+
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::PERSON_READ).text(id.as_str())]).await?.take();
+            Ok(rows.first().map(|row| person(row, 0)).transpose()?)
+        })
+    }
+
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::PERSON_LIST).text(after.as_ref().map_or("", UserId::as_str)).big(limit.into());
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.iter().map(|row| person(row, 0)).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::TOKEN_LIST)
+                .text(after.as_deref().unwrap_or_default())
+                .maybe_text(user.as_ref().map(UserId::as_str))
+                .big(limit.into());
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.iter().map(token).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn touch_tokens(&self, mut used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        Box::pin(async move {
+            if used.is_empty() {
+                return Ok(());
+            }
+            // Keep each id once, with the latest time, because a statement may update a row only once.
+            used.sort();
+            used.reverse();
+            used.dedup_by(|earlier, latest| earlier.0 == latest.0);
+            let call = Call::new(&sql::TOKEN_TOUCH)
+                .texts(used.iter().map(|(id, _)| id.as_str()))
+                .bigs(used.iter().map(|(_, at)| at.0));
+            self.read(vec![call]).await?;
+            Ok(())
+        })
+    }
+
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
+        Box::pin(async move {
+            let renewed = self.read(vec![Call::new(&sql::TOKEN_RENEW).text(&id).big(until.0)]).await?.take();
+            Ok(!renewed.is_empty())
+        })
+    }
 }

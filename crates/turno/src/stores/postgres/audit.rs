@@ -7,7 +7,7 @@ use super::lease::add_events;
 use super::row::{garbled, get, maybe_name, name};
 use super::sql;
 use super::tx::{Moment, Tx};
-use crate::store::{AuditQuery, StoreError};
+use crate::store::{AuditQuery, AuditReader, Pending, StoreError};
 use tokio_postgres::Row;
 use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno_core::event::{Event, EventName, Topic};
@@ -79,26 +79,6 @@ impl PostgresStore {
             }
         }
     }
-
-    pub(super) async fn audit_list(&self, query: AuditQuery) -> Result<Vec<Entry>, StoreError> {
-        let AuditQuery { after, before, action, actor, resource, limit } = &query;
-        let (sql, cursor) = match after {
-            Some(after) => (&sql::AUDIT_AFTER, *after),
-            None => (&sql::AUDIT_BEFORE, before.unwrap_or(i64::MAX)),
-        };
-        let call = Call::new(sql)
-            .big(cursor)
-            .maybe_text(resource.as_deref())
-            .maybe_text(action.as_deref())
-            .maybe_text(actor.as_ref().map(UserId::as_str))
-            .big(i64::from(*limit));
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.iter().map(entry).collect::<Result<_, _>>()?)
-    }
-
-    pub(super) async fn audit_end(&self) -> Result<Head, StoreError> {
-        Ok(head(&self.read(vec![Call::new(&sql::AUDIT_HEAD)]).await?.take())?)
-    }
 }
 
 fn entry(row: &Row) -> Result<Entry, TripError> {
@@ -117,4 +97,28 @@ fn entry(row: &Row) -> Result<Entry, TripError> {
 pub(super) fn hash(row: &Row, column: usize) -> Result<Hash, TripError> {
     let bytes: &[u8] = get(row, column)?;
     bytes.try_into().map(Hash).map_err(|_| garbled(format!("a hash of {} bytes", bytes.len())))
+}
+
+impl AuditReader for PostgresStore {
+    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        Box::pin(async move {
+            let AuditQuery { after, before, action, actor, resource, limit } = &query;
+            let (sql, cursor) = match after {
+                Some(after) => (&sql::AUDIT_AFTER, *after),
+                None => (&sql::AUDIT_BEFORE, before.unwrap_or(i64::MAX)),
+            };
+            let call = Call::new(sql)
+                .big(cursor)
+                .maybe_text(resource.as_deref())
+                .maybe_text(action.as_deref())
+                .maybe_text(actor.as_ref().map(UserId::as_str))
+                .big(i64::from(*limit));
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.iter().map(entry).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn audit_head(&self) -> Pending<'_, Head> {
+        Box::pin(async move { Ok(head(&self.read(vec![Call::new(&sql::AUDIT_HEAD)]).await?.take())?) })
+    }
 }

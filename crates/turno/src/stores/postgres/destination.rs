@@ -5,54 +5,12 @@ use super::call::Call;
 use super::error::TripError;
 use super::row::{garbled, get};
 use super::sql;
-use crate::store::StoreError;
+use crate::store::{DestinationStore, Pending};
 use tokio_postgres::Row;
 use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Lane, QueueId};
 use turno_core::time::Time;
-
-impl PostgresStore {
-    pub(super) async fn destination_get(&self, queue: QueueId) -> Result<Option<Destination>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::DESTINATION_READ).int(queue.0)]).await?.take();
-        Ok(rows.first().map(destination).transpose()?.map(|(_, destination)| destination))
-    }
-
-    pub(super) async fn destination_list(&self) -> Result<Vec<(QueueId, Destination)>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::DESTINATION_LIST)]).await?.take();
-        Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
-    }
-
-    /// Returns whether the row was stored: `false` if another process has stored a version since. If the statement is
-    /// repeated after a lost connection, it may find its own version and return `false`; then the caller reads the row
-    /// again.
-    pub(super) async fn destination_put(
-        &self,
-        queue: QueueId,
-        new: &Destination,
-        news: Option<&Event>,
-    ) -> Result<bool, StoreError> {
-        let save = Call::new(&sql::DESTINATION_SAVE)
-            .int(queue.0)
-            .big(new.version)
-            .int(i32::try_from(new.failures).unwrap_or(i32::MAX))
-            .big(new.first.0)
-            .flag(new.several)
-            .big(new.began_at.0)
-            .maybe_big(new.down_at.map(|at| at.0))
-            .big(new.probe_at.0)
-            .text(&new.error)
-            .maybe_big(new.revive_since.map(|at| at.0))
-            .maybe_big(new.revive_until.map(|at| at.0))
-            .maybe_big(new.stuck_at.map(|at| at.0))
-            .maybe_text(news.map(|news| news.topic.as_str()))
-            .maybe_text(news.map(|news| news.name.as_str()))
-            .maybe_text(news.map(|news| &*news.resource))
-            .maybe_big(news.map(|news| news.at.0))
-            .maybe_text(news.and_then(|news| news.detail.as_deref()));
-        Ok(!self.read(vec![save]).await?.take().is_empty())
-    }
-}
 
 fn destination(row: &Row) -> Result<(QueueId, Destination), TripError> {
     let destination = Destination {
@@ -69,4 +27,48 @@ fn destination(row: &Row) -> Result<(QueueId, Destination), TripError> {
         stuck_at: get::<Option<i64>>(row, 11)?.map(Time),
     };
     Ok((QueueId(get(row, 0)?), destination))
+}
+
+impl DestinationStore for PostgresStore {
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::DESTINATION_READ).int(queue.0)]).await?.take();
+            Ok(rows.first().map(destination).transpose()?.map(|(_, destination)| destination))
+        })
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::DESTINATION_LIST)]).await?.take();
+            Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns whether the row was stored: `false` if another process has stored a version since. If the statement is
+    /// repeated after a lost connection, it may find its own version and return `false`; then the caller reads the row
+    /// again.
+    fn put_destination(&self, queue: QueueId, new: Destination, news: Option<Event>) -> Pending<'_, bool> {
+        Box::pin(async move {
+            let news = news.as_ref();
+            let save = Call::new(&sql::DESTINATION_SAVE)
+                .int(queue.0)
+                .big(new.version)
+                .int(i32::try_from(new.failures).unwrap_or(i32::MAX))
+                .big(new.first.0)
+                .flag(new.several)
+                .big(new.began_at.0)
+                .maybe_big(new.down_at.map(|at| at.0))
+                .big(new.probe_at.0)
+                .text(&new.error)
+                .maybe_big(new.revive_since.map(|at| at.0))
+                .maybe_big(new.revive_until.map(|at| at.0))
+                .maybe_big(new.stuck_at.map(|at| at.0))
+                .maybe_text(news.map(|news| news.topic.as_str()))
+                .maybe_text(news.map(|news| news.name.as_str()))
+                .maybe_text(news.map(|news| &*news.resource))
+                .maybe_big(news.map(|news| news.at.0))
+                .maybe_text(news.and_then(|news| news.detail.as_deref()));
+            Ok(!self.read(vec![save]).await?.take().is_empty())
+        })
+    }
 }

@@ -15,7 +15,7 @@ use super::life::Remembered;
 use super::row::{garbled, get, maybe_name};
 use super::slot::Slot;
 use super::sql;
-use crate::store::{EventSpan, Sequenced, StoreError};
+use crate::store::{EventSpan, EventStore, Pending, Sequenced};
 use std::collections::VecDeque;
 use tokio_postgres::Row;
 use turno_core::event::{Event, Topic};
@@ -72,49 +72,6 @@ impl Floor {
     }
 }
 
-impl PostgresStore {
-    /// Moves committed events into the log: locks, moves and commits in one trip, without waiting for another
-    /// sequencer.
-    pub(super) async fn event_sequence(&self) -> Result<Sequenced, StoreError> {
-        let Sequencer { slot, floor } = &self.sequencer;
-        let life = self.shared.lives.generation();
-        let now = self.shared.clock.estimate();
-        let from = floor.with(life, |floor| floor.from(now));
-        let calls = vec![Call::new(&sql::EVENT_LOCK), Call::new(&sql::EVENT_SEQUENCE).big(from).big(AT_ONCE)];
-        let mut answers = self.read_on(slot, calls).await?;
-        let (lock, moved) = (answers.take(), answers.take());
-        let [lock, moved] = [&lock, &moved].map(|rows| rows.first().ok_or_else(|| garbled("no sequencer")));
-        let (lock, moved) = (lock?, moved?);
-        if !get::<bool>(lock, 0)? {
-            return Ok(Sequenced::Busy);
-        }
-        let count: i64 = get(moved, 0)?;
-        let full = count == AT_ONCE;
-        let number = get(if full { moved } else { lock }, 1)?;
-        floor.with(life, |floor| floor.learn(now, number));
-        let count = usize::try_from(count).unwrap_or_default();
-        Ok(if full { Sequenced::Full(count) } else { Sequenced::All(count) })
-    }
-
-    pub(super) async fn event_list(&self, after: Position, limit: u32) -> Result<Vec<(Position, Event)>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::EVENT_LIST).big(after.0).big(limit.into())]).await?.take();
-        Ok(rows.iter().map(event).collect::<Result<_, _>>()?)
-    }
-
-    pub(super) async fn event_bounds(&self) -> Result<EventSpan, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::EVENT_SPAN)]).await?.take();
-        let row = rows.first().ok_or_else(|| garbled("no positions of events"))?;
-        Ok(EventSpan { oldest: Position(get(row, 0)?), newest: Position(get(row, 1)?) })
-    }
-
-    pub(super) async fn event_purge(&self, before: Time, limit: u32) -> Result<u64, StoreError> {
-        let call = Call::new(&sql::EVENT_PURGE).big(before.0).big(limit.into());
-        let rows = self.read(vec![call]).await?.take();
-        let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
-        Ok(count.unsigned_abs())
-    }
-}
-
 fn event(row: &Row) -> Result<(Position, Event), TripError> {
     let event = Event {
         topic: get::<&str>(row, 1)?.parse::<Topic>().map_err(garbled)?,
@@ -127,6 +84,57 @@ fn event(row: &Row) -> Result<(Position, Event), TripError> {
         detail: get(row, 7)?,
     };
     Ok((Position(get(row, 0)?), event))
+}
+
+impl EventStore for PostgresStore {
+    /// Moves committed events into the log: locks, moves and commits in one trip, without waiting for another
+    /// sequencer.
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        Box::pin(async move {
+            let Sequencer { slot, floor } = &self.sequencer;
+            let life = self.shared.lives.generation();
+            let now = self.shared.clock.estimate();
+            let from = floor.with(life, |floor| floor.from(now));
+            let calls = vec![Call::new(&sql::EVENT_LOCK), Call::new(&sql::EVENT_SEQUENCE).big(from).big(AT_ONCE)];
+            let mut answers = self.read_on(slot, calls).await?;
+            let (lock, moved) = (answers.take(), answers.take());
+            let [lock, moved] = [&lock, &moved].map(|rows| rows.first().ok_or_else(|| garbled("no sequencer")));
+            let (lock, moved) = (lock?, moved?);
+            if !get::<bool>(lock, 0)? {
+                return Ok(Sequenced::Busy);
+            }
+            let count: i64 = get(moved, 0)?;
+            let full = count == AT_ONCE;
+            let number = get(if full { moved } else { lock }, 1)?;
+            floor.with(life, |floor| floor.learn(now, number));
+            let count = usize::try_from(count).unwrap_or_default();
+            Ok(if full { Sequenced::Full(count) } else { Sequenced::All(count) })
+        })
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::EVENT_LIST).big(after.0).big(limit.into())]).await?.take();
+            Ok(rows.iter().map(event).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::EVENT_SPAN)]).await?.take();
+            let row = rows.first().ok_or_else(|| garbled("no positions of events"))?;
+            Ok(EventSpan { oldest: Position(get(row, 0)?), newest: Position(get(row, 1)?) })
+        })
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        Box::pin(async move {
+            let call = Call::new(&sql::EVENT_PURGE).big(before.0).big(limit.into());
+            let rows = self.read(vec![call]).await?.take();
+            let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
+            Ok(count.unsigned_abs())
+        })
+    }
 }
 
 #[cfg(test)]

@@ -6,38 +6,17 @@ use super::enqueue::front_items;
 use super::error::TripError;
 use super::expiry::EXPIRY_MARGIN;
 use super::row::{self, get};
+use super::settle::settled;
 use super::sql;
 use crate::engine::LOOK_AGAIN;
-use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
+use crate::store::{Counts, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pending, Pulse, StoreError};
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{DeliveryRef, ItemState, Waited};
+use turno_core::queue::{DeliveryRef, ItemState, SettleOutcome, Waited};
 use turno_core::time::{Span, Time};
 
 impl PostgresStore {
-    pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::ITEM_READ).int(queue.0).text(id.as_str())]).await?.take();
-        Ok(self.records(self.shared.clock.estimate(), &rows).await?.pop())
-    }
-
-    pub(super) async fn item_absorber(
-        &self,
-        queue: QueueId,
-        id: &ItemId,
-        key: &Key,
-    ) -> Result<Option<ItemId>, StoreError> {
-        let call = Call::new(&sql::ABSORBER).int(queue.0).text(id.as_str()).text(key.as_str());
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.first().map(|row| row::name(row, 0, ItemId::new)).transpose()?)
-    }
-
-    pub(super) async fn item_list(&self, queue: QueueId, query: ItemQuery) -> Result<Vec<ItemRecord>, StoreError> {
-        let now = self.shared.clock.estimate();
-        let rows = self.read(vec![list(queue, &query, now)]).await?.take();
-        self.records(now, &rows).await
-    }
-
     async fn records(&self, now: Time, rows: &[Row]) -> Result<Vec<ItemRecord>, StoreError> {
         let seqs = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<i64>, _>>()?;
         let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
@@ -68,31 +47,6 @@ impl PostgresStore {
         rows.iter().map(record).collect()
     }
 
-    pub(super) async fn items_expired(&self, limit: u32) -> Result<(Vec<DeliveryRef>, Option<Time>), StoreError> {
-        let life = self.shared.lives.generation();
-        let now = self.now().await?;
-        let from = self.expiry.from(life, now);
-        let expired = Call::new(&sql::HOT_EXPIRED).big(from.0).big(now.0).big(limit.into());
-        let next = Call::new(&sql::HOT_NEXT_EXPIRY).big(now.0).big((now + LOOK_AGAIN).0);
-        let mut answers = self.read(vec![expired, next]).await?;
-        let expired: Vec<DeliveryRef> = answers.take().iter().map(reference).collect::<Result<_, _>>()?;
-        let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
-        if expired.is_empty() {
-            self.expiry.clear_before(life, now + Span(-EXPIRY_MARGIN.0));
-        }
-        Ok((expired, next))
-    }
-
-    pub(super) async fn queue_next_look(&self, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
-        let call = Call::new(&sql::HOT_NEXT_LOOK).int(queue.0).big(after.0);
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
-    }
-
-    pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
-        Ok(self.counts_and_oldest(queue, self.shared.clock.estimate()).await?.0)
-    }
-
     /// Returns the counts, and since when the oldest item waits. Uses a sequential scan, and therefore not the settings
     /// that forbid one.
     async fn counts_and_oldest(&self, queue: QueueId, now: Time) -> Result<(Counts, Option<Time>), StoreError> {
@@ -107,53 +61,6 @@ impl PostgresStore {
             cancelled: get(row, 6)?,
         };
         Ok((counts, get::<Option<i64>>(row, 7)?.map(Time)))
-    }
-
-    pub(super) async fn queue_pulse(&self, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
-        let now = self.shared.clock.estimate();
-        let (counts, oldest) = self.counts_and_oldest(queue, now).await?;
-        let rates = Call::new(&sql::QUEUE_RATES).int(queue.0).big(since.0).big(Pulse::MOST);
-        let rows = self.scan(rates).await?;
-        let row = rows.first().ok_or_else(|| row::garbled("no rates"))?;
-        Ok(Pulse { now, counts, oldest, processed: get(row, 0)?, failed: get(row, 1)? })
-    }
-
-    pub(super) async fn queue_waits(&self, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
-        let call = Call::new(&sql::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
-        let waited = |row| Ok(Waited { waited: Span(get(row, 0)?), took: Span(get(row, 1)?) });
-        Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, TripError>>()?)
-    }
-
-    pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {
-        let queue_lane = (queue, lane);
-        let looked_at = i64::from(LaneFront::LOOKED_AT);
-        let front = Call::new(&sql::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
-        let typing = Call::new(&sql::TYPING_READ).int(queue.0).bigs([lane.0].into_iter());
-        let mut answers = self.read(vec![front, typing]).await?;
-        let items = front_items(&answers.take())?.remove(&queue_lane).unwrap_or_default();
-        let typed_at = answers.take().first().map(|row| get(row, 1)).transpose()?.map(Time);
-        Ok(LaneFront { now: self.shared.clock.estimate(), items, typed_at })
-    }
-
-    pub(super) async fn lane_list(
-        &self,
-        queue: QueueId,
-        after: Option<Lane>,
-        limit: u32,
-    ) -> Result<Vec<Lane>, StoreError> {
-        let Some(from) = after.map_or(Some(i64::MIN), |Lane(lane)| lane.checked_add(1)) else {
-            return Ok(Vec::new());
-        };
-        let call = Call::new(&sql::LANE_NAMES).int(queue.0).big(from).big(limit.into());
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.iter().map(|row| get(row, 0).map(Lane)).collect::<Result<_, _>>()?)
-    }
-
-    /// Counts with a sequential scan of all unfinished items.
-    pub(super) async fn lane_counts(&self) -> Result<LaneLocks, StoreError> {
-        let rows = self.scan(Call::new(&sql::LANE_LOCKS).big(self.shared.clock.estimate().0)).await?;
-        let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
-        Ok(LaneLocks { active_locks: get(row, 0)?, active_queues: get(row, 1)?, total_users: get(row, 2)? })
     }
 }
 
@@ -188,5 +95,135 @@ fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
         (None, Some(ItemState::Processed)) => by_seq(&sql::ITEM_PROCESSED).big(limit),
         (None, Some(ItemState::Exhausted)) => by_seq(&sql::ITEM_EXHAUSTED).big(limit).big(now.0),
         (None, Some(ItemState::Cancelled)) => by_seq(&sql::ITEM_CANCELLED).big(limit),
+    }
+}
+
+impl ItemReader for PostgresStore {
+    fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::ITEM_READ).int(queue.0).text(id.as_str())]).await?.take();
+            Ok(self.records(self.shared.clock.estimate(), &rows).await?.pop())
+        })
+    }
+
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::ABSORBER).int(queue.0).text(id.as_str()).text(key.as_str());
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.first().map(|row| row::name(row, 0, ItemId::new)).transpose()?)
+        })
+    }
+
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        Box::pin(async move {
+            let now = self.shared.clock.estimate();
+            let rows = self.read(vec![list(queue, &query, now)]).await?.take();
+            self.records(now, &rows).await
+        })
+    }
+
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::SETTLED)
+                .bigs(reference.iter().map(|reference| reference.seq.0))
+                .bigs(reference.iter().map(|reference| reference.fence.0));
+            let rows = self.read(vec![call]).await?.take();
+            let mut outcomes = vec![None; reference.len()];
+            for row in &rows {
+                let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
+                if let Some(outcome) = outcomes.get_mut(index) {
+                    *outcome = settled(row)?;
+                }
+            }
+            Ok(outcomes)
+        })
+    }
+
+    fn completing(&self, first: Seq) -> Pending<'_, bool> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::COMPLETING).big(first.0)]).await?.take();
+            Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
+        })
+    }
+
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
+        Box::pin(async move {
+            let life = self.shared.lives.generation();
+            let now = self.now().await?;
+            let from = self.expiry.from(life, now);
+            let expired = Call::new(&sql::HOT_EXPIRED).big(from.0).big(now.0).big(limit.into());
+            let next = Call::new(&sql::HOT_NEXT_EXPIRY).big(now.0).big((now + LOOK_AGAIN).0);
+            let mut answers = self.read(vec![expired, next]).await?;
+            let expired: Vec<DeliveryRef> = answers.take().iter().map(reference).collect::<Result<_, _>>()?;
+            let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
+            if expired.is_empty() {
+                self.expiry.clear_before(life, now + Span(-EXPIRY_MARGIN.0));
+            }
+            Ok((expired, next))
+        })
+    }
+
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::HOT_NEXT_LOOK).int(queue.0).big(after.0);
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
+        })
+    }
+
+    fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
+        Box::pin(async move { Ok(self.counts_and_oldest(queue, self.shared.clock.estimate()).await?.0) })
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        Box::pin(async move {
+            let now = self.shared.clock.estimate();
+            let (counts, oldest) = self.counts_and_oldest(queue, now).await?;
+            let rates = Call::new(&sql::QUEUE_RATES).int(queue.0).big(since.0).big(Pulse::MOST);
+            let rows = self.scan(rates).await?;
+            let row = rows.first().ok_or_else(|| row::garbled("no rates"))?;
+            Ok(Pulse { now, counts, oldest, processed: get(row, 0)?, failed: get(row, 1)? })
+        })
+    }
+
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
+            let waited = |row| Ok(Waited { waited: Span(get(row, 0)?), took: Span(get(row, 1)?) });
+            Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, TripError>>()?)
+        })
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        Box::pin(async move {
+            let queue_lane = (queue, lane);
+            let looked_at = i64::from(LaneFront::LOOKED_AT);
+            let front = Call::new(&sql::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
+            let typing = Call::new(&sql::TYPING_READ).int(queue.0).bigs([lane.0].into_iter());
+            let mut answers = self.read(vec![front, typing]).await?;
+            let items = front_items(&answers.take())?.remove(&queue_lane).unwrap_or_default();
+            let typed_at = answers.take().first().map(|row| get(row, 1)).transpose()?.map(Time);
+            Ok(LaneFront { now: self.shared.clock.estimate(), items, typed_at })
+        })
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        Box::pin(async move {
+            let Some(from) = after.map_or(Some(i64::MIN), |Lane(lane)| lane.checked_add(1)) else {
+                return Ok(Vec::new());
+            };
+            let call = Call::new(&sql::LANE_NAMES).int(queue.0).big(from).big(limit.into());
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.iter().map(|row| get(row, 0).map(Lane)).collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Counts with a sequential scan of all unfinished items.
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        Box::pin(async move {
+            let rows = self.scan(Call::new(&sql::LANE_LOCKS).big(self.shared.clock.estimate().0)).await?;
+            let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
+            Ok(LaneLocks { active_locks: get(row, 0)?, active_queues: get(row, 1)?, total_users: get(row, 2)? })
+        })
     }
 }

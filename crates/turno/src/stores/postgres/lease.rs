@@ -11,7 +11,7 @@ use super::row::{self, get};
 use super::sql;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::engine::LOOK_AGAIN;
-use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, Peeked, StoreError};
+use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseReader, LeaseWrite, Outcomes, Past, Peeked, Pending};
 use std::collections::HashSet;
 use tokio_postgres::Row;
 use turno_core::event::Event;
@@ -189,79 +189,6 @@ pub(super) fn add_events(events: &[Event]) -> Call<'_> {
         .maybe_texts(events.iter().map(|event| event.detail.as_deref()))
 }
 
-impl PostgresStore {
-    pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<Peeked, StoreError> {
-        let calls =
-            vec![Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
-        let mut answers = self.read_on(free(&self.peekers), calls).await?;
-        let rows = answers.take();
-        let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(Peeked { now: moment.now, epoch: moment.epoch, states: states(&rows, resources)? })
-    }
-
-    pub(super) async fn lease_list(&self, query: LeaseQuery) -> Result<Peeked, StoreError> {
-        let prefix = query.prefix.as_deref().unwrap_or_default();
-        let end = prefix_end(prefix);
-        let list = Call::new(&sql::LEASE_LIST)
-            .text(query.after.as_ref().map_or("", Resource::as_str))
-            .text(prefix)
-            .text(&end)
-            .maybe_text(query.holder.as_ref().map(UserId::as_str))
-            .big(query.limit.into());
-        let mut answers = self.read(vec![list, Moment::call(0, false)]).await?;
-        let states = answers.take().iter().map(named_state).collect::<Result<_, _>>()?;
-        let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(Peeked { now: moment.now, epoch: moment.epoch, states })
-    }
-
-    pub(super) async fn lease_lines(&self, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
-        let call = Call::new(&sql::LEASE_LINES).text(after.map_or("", Resource::as_str)).big(limit.into());
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.iter().map(named_state).collect::<Result<_, _>>()?)
-    }
-
-    pub(super) async fn lease_ending(
-        &self,
-        resource: &Resource,
-        Fence(fence): Fence,
-    ) -> Result<Option<Ending>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::HISTORY_READ).text(resource.as_str()).big(fence)]).await?.take();
-        Ok(rows.first().map(ending).transpose()?)
-    }
-
-    pub(super) async fn lease_history(
-        &self,
-        resource: &Resource,
-        from: Past,
-        limit: u32,
-    ) -> Result<Vec<Ending>, StoreError> {
-        let (sql, cursor) = match from {
-            Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |Fence(fence)| fence)),
-            Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
-        };
-        let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
-        let rows = self.read(vec![call]).await?.take();
-        Ok(rows.iter().map(ending).collect::<Result<_, _>>()?)
-    }
-
-    /// Returns leases whose look is due. The scan starts a margin before the clock, because a claim becomes visible
-    /// some time after the instant it was decided with.
-    pub(super) async fn leases_due(&self, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
-        let life = self.shared.lives.generation();
-        let now = self.now().await?;
-        let from = self.looks.from(life, now);
-        let due = Call::new(&sql::LEASE_DUE).big(from.0).big(now.0).big(limit.into());
-        let next = Call::new(&sql::LEASE_DUE_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
-        let mut answers = self.read(vec![due, next]).await?;
-        let rows = answers.take();
-        let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
-        let first = rows.first().map(|row| get(row, 1)).transpose()?.map_or(now, Time);
-        self.looks.clear_before(life, first.min(now + Span(-EXPIRY_MARGIN.0)));
-        let due = rows.iter().map(|row| row::name(row, 0, Resource::new)).collect::<Result<_, _>>()?;
-        Ok((due, next))
-    }
-}
-
 /// Reads the state from a row that begins with its resource.
 fn named_state(row: &Row) -> Result<State, TripError> {
     state(row, 1, row::name(row, 0, Resource::new)?)
@@ -280,6 +207,83 @@ fn prefix_end(prefix: &str) -> String {
     }
     // Longer than any name, and made of the last character.
     char::MAX.to_string().repeat(NAME_MAX + 1)
+}
+
+impl LeaseReader for PostgresStore {
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
+        Box::pin(async move {
+            let calls =
+                vec![Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
+            let mut answers = self.read_on(free(&self.peekers), calls).await?;
+            let rows = answers.take();
+            let moment = Moment::read(&self.shared.clock, &answers.take())?;
+            Ok(Peeked { now: moment.now, epoch: moment.epoch, states: states(&rows, resources)? })
+        })
+    }
+
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+        Box::pin(async move {
+            let prefix = query.prefix.as_deref().unwrap_or_default();
+            let end = prefix_end(prefix);
+            let list = Call::new(&sql::LEASE_LIST)
+                .text(query.after.as_ref().map_or("", Resource::as_str))
+                .text(prefix)
+                .text(&end)
+                .maybe_text(query.holder.as_ref().map(UserId::as_str))
+                .big(query.limit.into());
+            let mut answers = self.read(vec![list, Moment::call(0, false)]).await?;
+            let states = answers.take().iter().map(named_state).collect::<Result<_, _>>()?;
+            let moment = Moment::read(&self.shared.clock, &answers.take())?;
+            Ok(Peeked { now: moment.now, epoch: moment.epoch, states })
+        })
+    }
+
+    /// Returns leases whose look is due. The scan starts a margin before the clock, because a claim becomes visible
+    /// some time after the instant it was decided with.
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
+        Box::pin(async move {
+            let life = self.shared.lives.generation();
+            let now = self.now().await?;
+            let from = self.looks.from(life, now);
+            let due = Call::new(&sql::LEASE_DUE).big(from.0).big(now.0).big(limit.into());
+            let next = Call::new(&sql::LEASE_DUE_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
+            let mut answers = self.read(vec![due, next]).await?;
+            let rows = answers.take();
+            let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
+            let first = rows.first().map(|row| get(row, 1)).transpose()?.map_or(now, Time);
+            self.looks.clear_before(life, first.min(now + Span(-EXPIRY_MARGIN.0)));
+            let due = rows.iter().map(|row| row::name(row, 0, Resource::new)).collect::<Result<_, _>>()?;
+            Ok((due, next))
+        })
+    }
+
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::LEASE_LINES).text(after.as_ref().map_or("", Resource::as_str)).big(limit.into());
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.iter().map(named_state).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
+        Box::pin(async move {
+            let rows =
+                self.read(vec![Call::new(&sql::HISTORY_READ).text(resource.as_str()).big(fence.0)]).await?.take();
+            Ok(rows.first().map(ending).transpose()?)
+        })
+    }
+
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
+        Box::pin(async move {
+            let (sql, cursor) = match from {
+                Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |Fence(fence)| fence)),
+                Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
+            };
+            let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.iter().map(ending).collect::<Result<_, _>>()?)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use super::error::TripError;
 use super::row::{get, maybe_name};
 use super::sql;
 use super::tx::{Moment, Tx};
-use crate::store::{Outlived, Purge, StoreError, purge_entry};
+use crate::store::{
+    Check, Finding, Outlived, Pending, Purge, RepairGroup, RepairOutcome, SchemaState, StoreError, Upkeep, purge_entry,
+};
 use tokio_postgres::Row;
 use turno_core::audit::{Actor, Entry, chain};
 use turno_core::id::{QueueId, Resource};
@@ -22,38 +24,6 @@ struct Purged {
 }
 
 impl PostgresStore {
-    pub(super) async fn purge_some(&self, what: &Purge, limit: u32) -> Result<u64, StoreError> {
-        let simple = match what {
-            Purge::Items { queue, before, by } => return self.purge_items(*queue, *before, by, limit).await,
-            Purge::LeaseHistory { before } => Call::new(&sql::HISTORY_PURGE).big(before.0),
-            Purge::Tokens { before } => Call::new(&sql::TOKEN_PURGE).big(before.0),
-            Purge::Links { before } => Call::new(&sql::LINK_PURGE).big(before.0),
-            Purge::Answers { before } => Call::new(&sql::ANSWER_PURGE).big(before.0),
-            Purge::Absorbed { queue, before } => Call::new(&sql::ABSORBED_PURGE).int(queue.0).big(before.0),
-            Purge::Delivered { queue, before } => Call::new(&sql::DELIVERED_PURGE).int(queue.0).big(before.0),
-        };
-        let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
-        Ok(u64::try_from(count(&rows)?).unwrap_or_default())
-    }
-
-    pub(super) async fn purge_count(&self, queue: QueueId, before: Time) -> Result<u64, StoreError> {
-        let rows = self.scan(Call::new(&sql::ITEM_PURGE_COUNT).int(queue.0).big(before.0)).await?;
-        Ok(u64::try_from(count(&rows)?).unwrap_or_default())
-    }
-
-    pub(super) async fn purge_free(
-        &self,
-        after: Option<&Resource>,
-        before: Time,
-        limit: u32,
-    ) -> Result<(u64, Option<Resource>), StoreError> {
-        let after = after.map_or("", Resource::as_str);
-        let call = Call::new(&sql::LEASE_PURGE).text(after).big(before.0).big(limit.into());
-        let rows = self.read_on(&self.keeper, vec![call]).await?.take();
-        let last = rows.first().map_or(Ok(None), |row| maybe_name(row, 1, Resource::new))?;
-        Ok((u64::try_from(count(&rows)?).unwrap_or_default(), last))
-    }
-
     async fn purge_items(&self, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<u64, StoreError> {
         let mut again = true;
         loop {
@@ -133,4 +103,60 @@ pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Ve
     let head = if counts.is_empty() { None } else { Some(audit::head(&answers.take())?) };
     let now = tx.moment(&answers.take())?.now;
     Ok((head.map(|mut head| chain(&mut head, now, drafts)).unwrap_or_default(), now))
+}
+
+impl Upkeep for PostgresStore {
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        Box::pin(self.schema_look())
+    }
+
+    fn unsafe_settings(&self) -> Pending<'_, Vec<String>> {
+        Box::pin(self.settings_unsafe())
+    }
+
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+        Box::pin(async move {
+            let simple = match what {
+                Purge::Items { queue, before, by } => return self.purge_items(queue, before, &by, limit).await,
+                Purge::LeaseHistory { before } => Call::new(&sql::HISTORY_PURGE).big(before.0),
+                Purge::Tokens { before } => Call::new(&sql::TOKEN_PURGE).big(before.0),
+                Purge::Links { before } => Call::new(&sql::LINK_PURGE).big(before.0),
+                Purge::Answers { before } => Call::new(&sql::ANSWER_PURGE).big(before.0),
+                Purge::Absorbed { queue, before } => Call::new(&sql::ABSORBED_PURGE).int(queue.0).big(before.0),
+                Purge::Delivered { queue, before } => Call::new(&sql::DELIVERED_PURGE).int(queue.0).big(before.0),
+            };
+            let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
+            Ok(u64::try_from(count(&rows)?).unwrap_or_default())
+        })
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        Box::pin(async move {
+            let after = after.as_ref().map_or("", Resource::as_str);
+            let call = Call::new(&sql::LEASE_PURGE).text(after).big(before.0).big(limit.into());
+            let rows = self.read_on(&self.keeper, vec![call]).await?.take();
+            let last = rows.first().map_or(Ok(None), |row| maybe_name(row, 1, Resource::new))?;
+            Ok((u64::try_from(count(&rows)?).unwrap_or_default(), last))
+        })
+    }
+
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
+        Box::pin(async move {
+            let rows = self.scan(Call::new(&sql::ITEM_PURGE_COUNT).int(queue.0).big(before.0)).await?;
+            Ok(u64::try_from(count(&rows)?).unwrap_or_default())
+        })
+    }
+
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
+        Box::pin(self.findings(check, limit))
+    }
+
+    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
+        Box::pin(async move { self.lane_repair(&repair).await })
+    }
+
+    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
+        let message = "PostgreSQL has its own tools for that; use pg_dump, or a base backup with archived logs";
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message.into()))))
+    }
 }

@@ -10,62 +10,10 @@ use super::manage;
 use super::row::{self, get};
 use super::sql;
 use super::tx::{Moment, Tx};
-use crate::store::{ManageGroup, PauseQueue, PutDecision, PutQueue, QueueRow, StoreError};
+use crate::store::{ManageGroup, PauseQueue, Pending, PutDecision, PutQueue, QueueRow, QueueStore};
 use turno_core::audit::{Actor, Entry, chain};
 use turno_core::id::{ItemId, Lane, QueueId, QueueName};
 use turno_core::queue::Policy;
-
-impl PostgresStore {
-    pub(super) async fn queue_get(&self, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::QUEUE_FIND).text(name.as_str())]).await?.take();
-        Ok(rows.first().map(row::queue).transpose()?)
-    }
-
-    pub(super) async fn queue_list(&self) -> Result<Vec<QueueRow>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::QUEUE_LIST)]).await?.take();
-        Ok(rows.iter().map(row::queue).collect::<Result<_, _>>()?)
-    }
-
-    /// Pauses or resumes a queue, in one transaction with the audit entry.
-    pub(super) async fn queue_pause(&self, request: &PauseQueue) -> Result<(), StoreError> {
-        let mut again = true;
-        loop {
-            let mut link = self.keeper.take(&self.address).await?;
-            match pause(&mut Tx::new(&mut link, &self.shared, None), request).await {
-                Ok((entries, xid)) => {
-                    return self.commit_calls(link, audit::calls(&entries), None, xid.as_deref()).await.map(drop);
-                }
-                Err(failure) => self.failed(link, failure, &mut again).await?,
-            }
-        }
-    }
-
-    /// Creates the queue or changes its policy, with its row locked.
-    pub(super) async fn queue_put(&self, wanted: &PutQueue, by: &Actor) -> Result<Option<QueueRow>, StoreError> {
-        let text = serde_json::to_string(&wanted.policy).expect("a policy can always be written as JSON");
-        let mut again = true;
-        loop {
-            let mut link = self.keeper.take(&self.address).await?;
-            match put(&mut Tx::new(&mut link, &self.shared, None), wanted, &text, by).await {
-                Ok(Put { queue, entries, .. }) if entries.is_empty() => {
-                    link.abandon();
-                    link.put_back();
-                    return Ok(queue);
-                }
-                Ok(Put { queue, changed, entries, xid }) => {
-                    let save = queue.as_ref().filter(|_| changed).map(|queue| {
-                        let call = Call::new(&sql::QUEUE_SAVE).int(queue.id.0).text(&text);
-                        call.text(wanted.policy.kind.as_str()).maybe_text(queue.push.as_deref())
-                    });
-                    let calls = save.into_iter().chain(audit::calls(&entries)).collect();
-                    self.commit_calls(link, calls, None, xid.as_deref()).await?;
-                    return Ok(queue);
-                }
-                Err(failure) => self.failed(link, failure, &mut again).await?,
-            }
-        }
-    }
-}
 
 /// Audit entries, and the id of the transaction that writes them.
 type Entries = (Vec<Entry>, Option<String>);
@@ -144,4 +92,64 @@ async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Resu
 async fn is_busy(tx: &mut Tx<'_>, queue: QueueId) -> Result<bool, TripError> {
     let rows = tx.trip(vec![Call::new(&sql::QUEUE_BUSY).int(queue.0)]).await?.take();
     rows.first().map_or(Ok(true), |row| get(row, 0))
+}
+
+impl QueueStore for PostgresStore {
+    fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::QUEUE_FIND).text(name.as_str())]).await?.take();
+            Ok(rows.first().map(row::queue).transpose()?)
+        })
+    }
+
+    fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::QUEUE_LIST)]).await?.take();
+            Ok(rows.iter().map(row::queue).collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Creates the queue or changes its policy, with its row locked.
+    fn put_queue(&self, wanted: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
+        Box::pin(async move {
+            let text = serde_json::to_string(&wanted.policy).expect("a policy can always be written as JSON");
+            let mut again = true;
+            loop {
+                let mut link = self.keeper.take(&self.address).await?;
+                match put(&mut Tx::new(&mut link, &self.shared, None), &wanted, &text, &by).await {
+                    Ok(Put { queue, entries, .. }) if entries.is_empty() => {
+                        link.abandon();
+                        link.put_back();
+                        return Ok(queue);
+                    }
+                    Ok(Put { queue, changed, entries, xid }) => {
+                        let save = queue.as_ref().filter(|_| changed).map(|queue| {
+                            let call = Call::new(&sql::QUEUE_SAVE).int(queue.id.0).text(&text);
+                            call.text(wanted.policy.kind.as_str()).maybe_text(queue.push.as_deref())
+                        });
+                        let calls = save.into_iter().chain(audit::calls(&entries)).collect();
+                        self.commit_calls(link, calls, None, xid.as_deref()).await?;
+                        return Ok(queue);
+                    }
+                    Err(failure) => self.failed(link, failure, &mut again).await?,
+                }
+            }
+        })
+    }
+
+    /// Pauses or resumes a queue, in one transaction with the audit entry.
+    fn pause_queue(&self, request: PauseQueue) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let mut again = true;
+            loop {
+                let mut link = self.keeper.take(&self.address).await?;
+                match pause(&mut Tx::new(&mut link, &self.shared, None), &request).await {
+                    Ok((entries, xid)) => {
+                        return self.commit_calls(link, audit::calls(&entries), None, xid.as_deref()).await.map(drop);
+                    }
+                    Err(failure) => self.failed(link, failure, &mut again).await?,
+                }
+            }
+        })
+    }
 }

@@ -1,6 +1,5 @@
 //! Settlements of deliveries, and how deliveries ended.
 
-use super::PostgresStore;
 use super::Shared;
 use super::call::Call;
 use super::error::TripError;
@@ -8,7 +7,7 @@ use super::lane::{self, QueueLane};
 use super::row::{self, ITEM, get, item, maybe_name};
 use super::sql;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
-use crate::store::{Outcomes, SettleGroup, SettleRead, StoreError};
+use crate::store::{Outcomes, SettleGroup, SettleRead};
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
 use turno_core::queue::{Act, AttemptError, DeliveryRef, FailedAttempt, Loaded, Member, SettleOutcome, Trace};
@@ -203,33 +202,8 @@ fn begin(loaded: &Loaded) -> Option<Seq> {
     Some(loaded.next.as_ref().map_or(first, |next| first.min(next.seq)))
 }
 
-impl PostgresStore {
-    pub(super) async fn is_completing(&self, first: Seq) -> Result<bool, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::COMPLETING).big(first.0)]).await?.take();
-        Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
-    }
-
-    pub(super) async fn items_settled(
-        &self,
-        reference: Vec<DeliveryRef>,
-    ) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
-        let call = Call::new(&sql::SETTLED)
-            .bigs(reference.iter().map(|reference| reference.seq.0))
-            .bigs(reference.iter().map(|reference| reference.fence.0));
-        let rows = self.read(vec![call]).await?.take();
-        let mut outcomes = vec![None; reference.len()];
-        for row in &rows {
-            let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
-            if let Some(outcome) = outcomes.get_mut(index) {
-                *outcome = settled(row)?;
-            }
-        }
-        Ok(outcomes)
-    }
-}
-
 /// Returns how a delivery ended under exactly its fence, from the rows that are left of it.
-fn settled(row: &Row) -> Result<Option<SettleOutcome>, TripError> {
+pub(super) fn settled(row: &Row) -> Result<Option<SettleOutcome>, TripError> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
     let back = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
     let retry_at = get::<Option<i64>>(row, 4)?.map(Time);

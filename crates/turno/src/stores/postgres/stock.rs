@@ -1,12 +1,10 @@
 //! The stock ledger: the stock of articles, and its change by a line.
 
-use super::PostgresStore;
 use super::call::Call;
 use super::error::TripError;
 use super::row::task::{json, number_to};
 use super::row::{garbled, get, name};
 use super::sql;
-use crate::store::{StockLevel, StoreError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio_postgres::Row;
@@ -49,14 +47,4 @@ pub(super) fn calls<'a>(apply: &'a Apply, posting: &'a Posting, at: Time) -> Vec
         calls.push(Call::new(&sql::SERIAL_REMOVE).text(sku.as_str()).texts(went.iter().map(Serial::as_str)));
     }
     calls
-}
-
-impl PostgresStore {
-    pub(super) async fn stock_get(&self, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::STOCK_READ).text(sku.as_str())]).await?.take();
-        let Some(row) = rows.first() else {
-            return Ok(None);
-        };
-        Ok(Some(StockLevel { quantity: get(row, 0)?, serials: get(row, 1)?, sku: sku.clone() }))
-    }
 }

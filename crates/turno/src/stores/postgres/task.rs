@@ -10,9 +10,11 @@ use super::row::{garbled, get};
 use super::sql;
 use super::stock;
 use super::tx::{Moment, Plan, Tx, Write};
-use crate::store::{Outcomes, StoreError, TaskGroup, TaskOutcome, TaskPage, TaskQuery, TaskRead, TaskWrite};
+use crate::store::{
+    Outcomes, Pending, StockLevel, TaskGroup, TaskOutcome, TaskPage, TaskQuery, TaskRead, TaskReader, TaskWrite,
+};
 use tokio_postgres::Row;
-use turno_core::id::{Once, Resource};
+use turno_core::id::{Once, Resource, Sku};
 use turno_core::lease::{Refused as LeaseRefused, State};
 use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Task, TaskId};
 
@@ -141,51 +143,64 @@ pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
     calls
 }
 
-impl PostgresStore {
-    pub(super) async fn task_get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::TASK_READ).big(id.0)]).await?.take();
-        Ok(tasks(&rows)?.pop())
+impl TaskReader for PostgresStore {
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::TASK_READ).big(id.0)]).await?.take();
+            Ok(tasks(&rows)?.pop())
+        })
     }
 
-    pub(super) async fn task_look(&self, id: TaskId) -> Result<TaskPage, StoreError> {
-        let resource = id.resource();
-        let calls = vec![
-            Call::new(&sql::TASK_READ).big(id.0),
-            Call::new(&sql::LEASE_READ).texts([resource.as_str()].into_iter()),
-            Moment::call(0, false),
-        ];
-        let mut answers = self.read(calls).await?;
-        let tasks = tasks(&answers.take())?;
-        let leases = lease::states(&answers.take(), vec![resource.clone()])?;
-        let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(TaskPage::new(moment.now, 1, tasks, leases))
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
+        Box::pin(async move {
+            let resource = id.resource();
+            let calls = vec![
+                Call::new(&sql::TASK_READ).big(id.0),
+                Call::new(&sql::LEASE_READ).texts([resource.as_str()].into_iter()),
+                Moment::call(0, false),
+            ];
+            let mut answers = self.read(calls).await?;
+            let tasks = tasks(&answers.take())?;
+            let leases = lease::states(&answers.take(), vec![resource.clone()])?;
+            let moment = Moment::read(&self.shared.clock, &answers.take())?;
+            Ok(TaskPage::new(moment.now, 1, tasks, leases))
+        })
     }
 
     /// Takes two trips: the tasks, and then the leases of all of them.
-    pub(super) async fn task_list(&self, query: TaskQuery) -> Result<TaskPage, StoreError> {
-        let call = Call::new(&sql::TASK_LIST)
-            .maybe_text(query.status.map(Status::as_str))
-            .big(query.before.map_or(i64::MAX, |TaskId(id)| id))
-            .big(i64::from(query.limit) + 1)
-            .flag(query.locked == Some(true));
-        let tasks = tasks(&self.read(vec![call]).await?.take())?;
-        let resources: Vec<Resource> = tasks.iter().map(|task| task.id.resource()).collect();
-        let look = Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str));
-        let mut answers = self.read(vec![look, Moment::call(0, false)]).await?;
-        let leases = lease::states(&answers.take(), resources.clone())?;
-        let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(TaskPage::new(moment.now, query.limit, tasks, leases))
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
+        Box::pin(async move {
+            let call = Call::new(&sql::TASK_LIST)
+                .maybe_text(query.status.map(Status::as_str))
+                .big(query.before.map_or(i64::MAX, |TaskId(id)| id))
+                .big(i64::from(query.limit) + 1)
+                .flag(query.locked == Some(true));
+            let tasks = tasks(&self.read(vec![call]).await?.take())?;
+            let resources: Vec<Resource> = tasks.iter().map(|task| task.id.resource()).collect();
+            let look = Call::new(&sql::LEASE_READ).texts(resources.iter().map(Resource::as_str));
+            let mut answers = self.read(vec![look, Moment::call(0, false)]).await?;
+            let leases = lease::states(&answers.take(), resources.clone())?;
+            let moment = Moment::read(&self.shared.clock, &answers.take())?;
+            Ok(TaskPage::new(moment.now, query.limit, tasks, leases))
+        })
     }
 
-    pub(super) async fn task_history(
-        &self,
-        id: TaskId,
-        after: i64,
-        limit: u32,
-    ) -> Result<Vec<(i64, Note)>, StoreError> {
-        let call = Call::new(&sql::NOTE_LIST).big(id.0).big(limit.into()).big(after);
-        let rows = self.read(vec![call]).await?.take();
-        let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
-        Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::NOTE_LIST).big(id.0).big(limit.into()).big(after);
+            let rows = self.read(vec![call]).await?.take();
+            let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
+            Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        Box::pin(async move {
+            let rows = self.read(vec![Call::new(&sql::STOCK_READ).text(sku.as_str())]).await?.take();
+            let Some(row) = rows.first() else {
+                return Ok(None);
+            };
+            Ok(Some(StockLevel { quantity: get(row, 0)?, serials: get(row, 1)?, sku: sku.clone() }))
+        })
     }
 }

@@ -19,9 +19,10 @@ mod schema;
 
 use super::PostgresStore;
 use crate::clock::Clock;
+use crate::store::traits::*;
 use crate::store::{
     AuditQuery, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, PutQueue, QueueRow,
-    SettleGroup, Store, StoreError,
+    SettleGroup, StoreError,
 };
 use std::sync::Arc;
 use tokio_postgres::{Client, NoTls};

@@ -3,11 +3,11 @@
 //! A change holds the write lock, so all of access is locked against other changes. Secrets are stored only as hashes.
 
 use super::row::{self, json, name_if};
-use super::{Write, audit, marks, now, sql};
+use super::{SqliteStore, Write, audit, marks, now, sql};
 use crate::clock::Clock;
-use crate::store::{AccessGroup, AccessRead, Outcomes, StoreError, TokenFound};
+use crate::store::{AccessGroup, AccessRead, AccessStore, Outcomes, Pending, StoreError, TokenFound};
 use rusqlite::{Connection, OptionalExtension, Params, params};
-use turno_core::access::{Changed, Link, LinkFor, Person, Token, View};
+use turno_core::access::{Changed, Epoch, Link, LinkFor, Person, Token, View};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -174,4 +174,46 @@ pub(super) fn renew(write: Write<'_>, id: &str, until: Time) -> Result<bool, Sto
     let renewed = write.tx.prepare_cached(&sql::TOKEN_RENEW)?.execute((id, until.0))?;
     write.commit()?;
     Ok(renewed > 0)
+}
+
+impl AccessStore for SqliteStore {
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
+        let clock = self.clock.clone();
+        self.beats.run(move |db| found(db, &clock, hash))
+    }
+
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
+        self.looks.run(move |db| link(db, hash))
+    }
+
+    fn admins(&self) -> Pending<'_, i64> {
+        self.looks.run(|db| admins(db))
+    }
+
+    fn epoch(&self) -> Pending<'_, Epoch> {
+        self.beats.run(|db| Ok(marks(db)?.1))
+    }
+
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
+        self.looks.run(move |db| person(db, &id))
+    }
+
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
+        self.looks.run(move |db| people(db, after.as_ref(), limit))
+    }
+
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
+        self.looks.run(move |db| tokens(db, user.as_ref(), after.as_deref(), limit))
+    }
+
+    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        if used.is_empty() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.write(move |write| touch(write, &used))
+    }
+
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
+        self.write(move |write| renew(write, &id, until))
+    }
 }

@@ -1,7 +1,7 @@
 //! Kept answers of calls with a once key.
 
-use super::{Write, sql};
-use crate::store::{Answer, StoreError};
+use super::{SqliteStore, Write, sql};
+use crate::store::{Answer, AnswerStore, Pending, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use turno_core::audit::Hash;
 use turno_core::id::Once;
@@ -30,4 +30,14 @@ pub(super) fn keep(
     let kept = read(&write.tx, once)?.map(|(kept, _)| kept);
     write.commit()?;
     kept.ok_or_else(|| StoreError::Rejected("an answer that was just kept is not there".into()))
+}
+
+impl AnswerStore for SqliteStore {
+    fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        self.looks.run(move |db| read(db, &once))
+    }
+
+    fn keep_answer(&self, once: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        self.write(move |write| keep(write, &once, &answer, at, lapsed))
+    }
 }

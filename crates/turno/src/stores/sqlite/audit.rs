@@ -5,8 +5,8 @@
 //! change.
 
 use super::row::{name, name_if};
-use super::{event, sql};
-use crate::store::{AuditQuery, StoreError};
+use super::{SqliteStore, event, sql};
+use crate::store::{AuditQuery, AuditReader, Pending, StoreError};
 use rusqlite::{Connection, Error, Row, params};
 use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno_core::id::UserId;
@@ -71,4 +71,14 @@ fn entry(row: &Row<'_>) -> Result<Entry, Error> {
         detail: row.get(6)?,
         hash: Hash(row.get(7)?),
     })
+}
+
+impl AuditReader for SqliteStore {
+    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        self.looks.run(move |db| list(db, &query))
+    }
+
+    fn audit_head(&self) -> Pending<'_, Head> {
+        self.looks.run(|db| head(db))
+    }
 }

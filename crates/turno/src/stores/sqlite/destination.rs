@@ -1,7 +1,7 @@
 //! The health of queues' push destinations.
 
-use super::{Write, event, sql};
-use crate::store::StoreError;
+use super::{SqliteStore, Write, event, sql};
+use crate::store::{DestinationStore, Pending, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use turno_core::destination::Destination;
 use turno_core::event::Event;
@@ -61,4 +61,18 @@ fn destination(row: &Row<'_>) -> Result<(QueueId, Destination), rusqlite::Error>
         stuck_at: row.get::<_, Option<i64>>(11)?.map(Time),
     };
     Ok((QueueId(row.get(0)?), destination))
+}
+
+impl DestinationStore for SqliteStore {
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        self.beats.run(move |db| read(db, queue))
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
+        self.beats.run(|db| list(db))
+    }
+
+    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
+        self.write(move |write| put(write, queue, &destination, news.as_slice()))
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::error::at_commit;
 use super::row::{damaged, name_if};
-use super::sql;
-use crate::store::{EventSpan, StoreError};
+use super::{SqliteStore, sql};
+use crate::store::{EventSpan, EventStore, Pending, Sequenced, StoreError};
 use rusqlite::{Connection, Error, Row, TransactionBehavior, params};
 use std::sync::Arc;
 use turno_core::event::{Event, Topic};
@@ -62,4 +62,23 @@ fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
         detail: row.get(7)?,
     };
     Ok((Position(row.get(0)?), event))
+}
+
+impl EventStore for SqliteStore {
+    /// Does nothing, because SQLite has one writer at a time: an event's row number is its position.
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        Box::pin(std::future::ready(Ok(Sequenced::AtCommit)))
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        self.looks.run(move |db| list(db, after, limit))
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        self.looks.run(|db| span(db))
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        self.writer.run(move |db| purge(db, before, limit))
+    }
 }

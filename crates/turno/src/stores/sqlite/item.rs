@@ -1,12 +1,12 @@
 //! Reads of items, queue summaries, lanes and expiries. Each is one read transaction, and so as of one instant.
 
 use super::row::{ITEM_COLUMNS, attempt_error, body, came_back, done, item, name, name_if};
-use super::sql;
-use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
+use super::{SqliteStore, now, settle, sql};
+use crate::store::{Counts, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pending, Pulse, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Body, DeliveryRef, FrontItem, Item, ItemState, Waited};
+use turno_core::queue::{Body, DeliveryRef, FrontItem, Item, ItemState, SettleOutcome, Waited};
 use turno_core::time::{Span, Time};
 
 pub(super) fn find_item(
@@ -214,4 +214,61 @@ pub(super) fn items_with_names(db: &Connection, text: &str, values: impl Params)
         })
     })?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+impl ItemReader for SqliteStore {
+    fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| find_item(db, now(&clock), queue, &id))
+    }
+
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
+        self.looks.run(move |db| absorber(db, queue, &id, &key))
+    }
+
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| list(db, now(&clock), queue, &query))
+    }
+
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+        self.beats.run(move |db| settle::settled(db, &reference))
+    }
+
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<DeliveryRef>, Option<Time>)> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| expired(db, now(&clock), limit))
+    }
+
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
+        self.looks.run(move |db| next_look(db, queue, after))
+    }
+
+    fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| counts(db, now(&clock), queue))
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| pulse(db, now(&clock), queue, since))
+    }
+
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
+        self.looks.run(move |db| waits(db, queue, since, limit))
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| lane_front(db, now(&clock), queue, lane, size))
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        self.looks.run(move |db| lanes(db, queue, after, limit))
+    }
+
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| lane_locks(db, now(&clock)))
+    }
 }

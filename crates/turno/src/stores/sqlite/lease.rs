@@ -2,9 +2,11 @@
 
 use super::row::lease::{ENDING, LOOK, bind_ending, ending_at, save_state, state};
 use super::row::name;
-use super::{audit, event, marks, now, numbers, sql};
+use super::{SqliteStore, audit, event, marks, now, numbers, sql};
 use crate::clock::Clock;
-use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, Peeked, StoreError};
+use crate::store::{
+    LeaseGroup, LeaseQuery, LeaseRead, LeaseReader, LeaseWrite, Outcomes, Past, Peeked, Pending, StoreError,
+};
 use rusqlite::{Connection, OptionalExtension};
 use turno_core::id::{Fence, Resource, UserId};
 use turno_core::lease::{Ending, State};
@@ -133,4 +135,33 @@ pub(super) fn history(db: &Connection, resource: &Resource, from: Past, limit: u
     let mut read = db.prepare_cached(text)?;
     let found = read.query_map((resource.as_str(), limit, cursor), |row| ending_at(row, 0))?;
     Ok(found.filter_map(Result::transpose).collect::<Result<_, _>>()?)
+}
+
+impl LeaseReader for SqliteStore {
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
+        let clock = self.clock.clone();
+        self.beats.run(move |db| peek(db, &clock, |tx| states(tx, resources)))
+    }
+
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| peek(db, &clock, |tx| list(tx, &query)))
+    }
+
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| due(db, now(&clock), limit))
+    }
+
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
+        self.looks.run(move |db| lines(db, after.as_ref(), limit))
+    }
+
+    fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
+        self.beats.run(move |db| ending(db, &resource, fence))
+    }
+
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
+        self.looks.run(move |db| history(db, &resource, from, limit))
+    }
 }

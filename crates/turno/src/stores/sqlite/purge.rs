@@ -1,7 +1,9 @@
 //! Purges of old rows, in bounded steps, so that other writers do not wait long for the write lock.
 
-use super::{Write, audit, sql};
-use crate::store::{Outlived, Purge, StoreError, purge_entry};
+use super::{SqliteStore, Write, audit, backup, check, repair, schema, sql};
+use crate::store::{
+    Check, Finding, Outlived, Pending, Purge, RepairGroup, RepairOutcome, SchemaState, StoreError, Upkeep, purge_entry,
+};
 use rusqlite::{Connection, OptionalExtension};
 use turno_core::audit::Actor;
 use turno_core::id::{QueueId, Resource};
@@ -106,4 +108,47 @@ pub(super) fn leases(
     }
     let last = Resource::new(last).map_err(|bad| StoreError::Schema(format!("a lease's name: {bad}")))?;
     Ok((gone, Some(last)))
+}
+
+impl Upkeep for SqliteStore {
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        self.beats.run(|db| schema::state(db))
+    }
+
+    fn ready(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.file.check()?;
+            self.schema().await?.required()?;
+            self.probe().await
+        })
+    }
+
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+        self.write(move |write| run(write, &what, limit))
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        self.write(move |write| leases(write, after.as_ref(), before, limit))
+    }
+
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
+        self.looks.run(move |db| count(db, queue, before))
+    }
+
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
+        self.looks.run(move |db| check::run(db, check, limit))
+    }
+
+    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
+        self.write(move |write| repair::lane(write, &repair))
+    }
+
+    /// Runs on its own thread and connection, because a large file takes long and must not delay other calls.
+    fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()> {
+        let from = self.path.clone();
+        Box::pin(async move {
+            let written = tokio::task::spawn_blocking(move || backup::write(&from, &to)).await;
+            written.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        })
+    }
 }

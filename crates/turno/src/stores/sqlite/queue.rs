@@ -1,8 +1,8 @@
 //! Queues: reads, and changes of their rows.
 
 use super::row::{self, json, queue};
-use super::{Write, audit, manage, sql};
-use crate::store::{ManageGroup, PauseQueue, PutDecision, PutQueue, QueueRow, StoreError};
+use super::{SqliteStore, Write, audit, manage, sql};
+use crate::store::{ManageGroup, PauseQueue, Pending, PutDecision, PutQueue, QueueRow, QueueStore, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, QueueId, QueueName};
@@ -69,4 +69,22 @@ pub(super) fn list(db: &Connection) -> Result<Vec<QueueRow>, StoreError> {
     let mut read = db.prepare_cached(&sql::QUEUE_LIST)?;
     let found = read.query_map([], queue)?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+impl QueueStore for SqliteStore {
+    fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
+        self.looks.run(move |db| find(db, &name))
+    }
+
+    fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
+        self.looks.run(|db| list(db))
+    }
+
+    fn put_queue(&self, wanted: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
+        self.write(move |write| put(write, &wanted, by))
+    }
+
+    fn pause_queue(&self, request: PauseQueue) -> Pending<'_, ()> {
+        self.write(move |write| pause(write, &request))
+    }
 }

@@ -2,12 +2,14 @@
 
 use super::row::task::{MOVEMENTS, STATUSES};
 use super::row::{self, json, name, name_if, to_word};
-use super::{audit, lease, now, numbers, sql, stock};
+use super::{SqliteStore, audit, lease, now, numbers, sql, stock};
 use crate::clock::Clock;
-use crate::store::{Outcomes, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskWrite};
+use crate::store::{
+    Outcomes, Pending, StockLevel, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskReader, TaskWrite,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 use turno_core::audit::Actor;
-use turno_core::id::{Once, UserId};
+use turno_core::id::{Once, Sku, UserId};
 use turno_core::lease::State;
 use turno_core::task::{Goods, Line, Lines, Note, Read, Status, Stock, Task, TaskId};
 use turno_core::time::Time;
@@ -196,4 +198,28 @@ pub(super) fn notes(db: &Connection, id: TaskId, after: i64, limit: u32) -> Resu
         Ok((row.get(6)?, note))
     })?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+impl TaskReader for SqliteStore {
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
+        self.looks.run(move |db| get(db, id))
+    }
+
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| page(db, &clock, 1, |tx| Ok(read(tx, id)?.into_iter().collect())))
+    }
+
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| page(db, &clock, query.limit, |tx| list(tx, &query)))
+    }
+
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        self.looks.run(move |db| notes(db, id, after, limit))
+    }
+
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        self.looks.run(move |db| stock::level(db, sku))
+    }
 }

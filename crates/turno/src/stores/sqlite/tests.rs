@@ -16,7 +16,8 @@ mod task;
 
 use super::{SqliteStore, open};
 use crate::clock::{Clock, Manual};
-use crate::store::{Group, Hint, LeaseGroup, Outcomes, Store, StoreError};
+use crate::store::traits::*;
+use crate::store::{Group, Hint, LeaseGroup, Outcomes, StoreError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use turno_core::id::{Fence, Instance, Resource, UserId};

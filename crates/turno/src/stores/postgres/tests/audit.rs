@@ -3,7 +3,7 @@
 use super::super::sql;
 use super::*;
 use crate::store::PauseQueue;
-use turno_core::audit::{Draft, Hash, Head, chain};
+use turno_core::audit::{AuditAction, Draft, Hash, Head, chain};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overrides_of_two_processes_form_one_audit_chain() {

@@ -4,7 +4,8 @@
 mod load;
 
 use super::*;
-use crate::{Delivery, Draft, Error, Live, NewTask, Options, QueueHandle, Turno};
+use crate::task::NewTask;
+use crate::{Delivery, Draft, Error, Live, Options, QueueHandle, Turno};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use turno_core::event::Topics;

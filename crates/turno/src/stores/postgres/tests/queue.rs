@@ -1,7 +1,7 @@
 //! Queues: properties of this store's statements.
 
 use super::*;
-use crate::store::{Counts, ItemQuery, ManageGroup, PauseQueue, PutQueue};
+use crate::store::{ManageGroup, PutQueue};
 use turno_core::queue::{Manage, ManageAnswer, OnExhausted};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {

@@ -1,7 +1,8 @@
 //! People and tokens: what a change decided is what is read, and it takes effect at once.
 
 use super::{Folder, START, claim, commit_one, store};
-use crate::store::{AccessGroup, AccessOutcome, Group, LeaseGroup, Outcomes, Purge, Store, StoreError};
+use crate::store::traits::*;
+use crate::store::{AccessGroup, AccessOutcome, Group, LeaseGroup, Outcomes, Purge, StoreError};
 use crate::stores::sqlite::SqliteStore;
 use std::sync::Arc;
 use turno_core::access::{Change, ChangeRefused, Epoch, Permissions, Person, Role, Token};

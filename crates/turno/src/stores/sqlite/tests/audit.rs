@@ -1,8 +1,9 @@
 //! The audit is protected against accidental changes.
 
 use super::calls::{enqueue, id, item, queue};
-use super::{Folder, START, claim, command, commit_one, lease, store};
-use crate::store::{AuditQuery, Group, ManageGroup, PauseQueue, Store};
+use super::{Folder, claim, command, commit_one, lease, store};
+use crate::store::traits::*;
+use crate::store::{AuditQuery, Group, ManageGroup, PauseQueue};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::{Actor, Entry};
 use turno_core::id::UserId;

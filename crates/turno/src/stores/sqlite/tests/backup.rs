@@ -3,7 +3,8 @@
 use super::calls::{enqueue, item, queue};
 use super::{Folder, START, store};
 use crate::clock::{Clock, Manual};
-use crate::store::{AuditQuery, ItemQuery, Store, StoreError};
+use crate::store::traits::*;
+use crate::store::{AuditQuery, ItemQuery, StoreError};
 use crate::stores::sqlite::open;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,8 @@
 
 use super::calls::{enqueue, item, queue};
 use super::{Folder, claim, store};
-use crate::store::{Group, LeaseGroup, Store};
+use crate::store::traits::*;
+use crate::store::{Group, LeaseGroup};
 use crate::stores::sqlite::connection;
 use rusqlite::TransactionBehavior;
 use std::sync::Arc;

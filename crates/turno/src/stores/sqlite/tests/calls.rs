@@ -1,9 +1,8 @@
 //! Helpers that commit one queue group at a time.
 
 use super::commit_one;
-use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, PutQueue, QueueRow, SettleGroup, Store,
-};
+use crate::store::traits::*;
+use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, PutQueue, QueueRow, SettleGroup};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};

@@ -2,7 +2,8 @@
 
 use super::task::{apply, line, taken};
 use super::{Folder, claim, lease, store};
-use crate::store::{Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, Store, StoreError, Tx, Value};
+use crate::store::traits::*;
+use crate::store::{Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, StoreError, Tx, Value};
 use crate::stores::sqlite::{SqliteStore, effect};
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! The file under an open store: deleted, replaced, cut short, not writable.
 
 use super::{Folder, store};
-use crate::store::{FileFault, PutQueue, Store, StoreError};
+use crate::store::traits::*;
+use crate::store::{FileFault, PutQueue, StoreError};
 use std::fs;
 use turno_core::audit::Actor;
 use turno_core::id::QueueName;

@@ -1,7 +1,7 @@
 //! Leases: what a group decided is what is read.
 
 use super::{Folder, claim, command, fence, holder, lease, resource, store};
-use crate::store::Store;
+use crate::store::traits::*;
 use turno_core::lease::Action;
 use turno_core::time::Span;
 

@@ -2,7 +2,8 @@
 
 use super::{Folder, open};
 use crate::clock::Clock;
-use crate::{Draft, Kind, Live, NewTask, Options, Policy, Turno};
+use crate::task::NewTask;
+use crate::{Draft, Kind, Live, Options, Policy, Turno};
 use std::sync::Arc;
 use std::time::Duration;
 use turno_core::event::Topics;

@@ -2,7 +2,8 @@
 
 use super::calls::{enqueue, fail, id, item, next, queue, reference, settle};
 use super::{Folder, START, claim, command, fence, lease, resource, store};
-use crate::store::{AuditQuery, Past, Purge, Store, StoreError};
+use crate::store::traits::*;
+use crate::store::{AuditQuery, Past, Purge, StoreError};
 use turno_core::audit::Actor;
 use turno_core::id::{QueueId, QueueName, UserId};
 use turno_core::lease::Action;

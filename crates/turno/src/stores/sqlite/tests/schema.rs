@@ -2,7 +2,8 @@
 
 use super::{Folder, store};
 use crate::clock::Clock;
-use crate::store::{Purge, Store, StoreError};
+use crate::store::traits::*;
+use crate::store::{Purge, StoreError};
 use crate::stores::sqlite::{connection, open, schema};
 use rusqlite::Connection;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Tasks: what a command decided is what is read, and a line's effect exists once.
 
 use super::{Folder, START, commit_one, holder, store};
-use crate::store::{Group, LineStep, Outcomes, Store, TaskGroup, TaskOutcome, TaskQuery};
+use crate::store::traits::*;
+use crate::store::{Group, LineStep, Outcomes, TaskGroup, TaskOutcome, TaskQuery};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::id::{Fence, Serial, Sku};
 use turno_core::lease::{self, Policy};
