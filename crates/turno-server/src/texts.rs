@@ -60,7 +60,7 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// The files of a language: API, console, tasks, sync, causes, command line, help, examples. English examples are in
+/// The files of a language: API, console, tasks, sync, causes, errors, command line, help, examples. English examples are in
 /// the definition of the command line instead.
 const SPANISH: &[&str] = &[
     include_str!("../locales/es.ftl"),
@@ -68,6 +68,7 @@ const SPANISH: &[&str] = &[
     include_str!("../locales/tasks.es.ftl"),
     include_str!("../locales/sync.es.ftl"),
     include_str!("../locales/causes.es.ftl"),
+    include_str!("../locales/errors.es.ftl"),
     include_str!("../locales/cli.es.ftl"),
     include_str!("../locales/help.es.ftl"),
     include_str!("../locales/examples.es.ftl"),
@@ -78,6 +79,7 @@ const ENGLISH: &[&str] = &[
     include_str!("../locales/tasks.en.ftl"),
     include_str!("../locales/sync.en.ftl"),
     include_str!("../locales/causes.en.ftl"),
+    include_str!("../locales/errors.en.ftl"),
     include_str!("../locales/cli.en.ftl"),
     include_str!("../locales/help.en.ftl"),
 ];

@@ -14,6 +14,7 @@ use super::{Language, Texts};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     id: &'static str,
+    attribute: Option<&'static str>,
     args: Vec<(&'static str, Arg)>,
 }
 
@@ -31,9 +32,14 @@ enum Arg {
 }
 
 impl Message {
-    /// Makes a message without data. `id` names a message of the locale files, or an attribute as in `id.name`.
+    /// Makes a message without data. `id` names a message of the locale files.
     pub(crate) const fn new(id: &'static str) -> Message {
-        Message { id, args: Vec::new() }
+        Message { id, attribute: None, args: Vec::new() }
+    }
+
+    /// Selects an attribute of the message, such as its next step. The data stay.
+    pub(crate) fn attribute(self, name: &'static str) -> Message {
+        Message { attribute: Some(name), ..self }
     }
 
     /// Returns the id in the locale files.
@@ -77,6 +83,7 @@ impl Message {
                 Arg::Message(message) => args.set(*name, message.render(texts, language)),
             }
         }
-        texts.find(language, self.id, &args).map_or_else(|| self.id.to_owned(), std::borrow::Cow::into_owned)
+        let id = self.attribute.map_or_else(|| self.id.to_owned(), |name| format!("{}.{name}", self.id));
+        texts.find(language, &id, &args).map_or_else(|| id.clone(), std::borrow::Cow::into_owned)
     }
 }

@@ -1,0 +1,127 @@
+# Errors of the library, by variant; see src/texts/causes.rs. They are fragments that fit after "failed: ".
+
+error-text = { $text }
+error-too-deep = { $field } is nested deeper than { $max } levels; flatten it, or send it as a text
+error-instance-required = a machine's token must name its instance; add one
+error-wrong-status = task { $task } is { $status }, and cannot be locked
+error-unknown = { $thing } is not known
+error-overloaded = overloaded; nothing was stored, try again in a moment
+error-closed = closed; open it again
+
+# Names and policies.
+
+error-name-empty = { $name } is empty; give it 1 to { $max } characters
+error-name-long = { $name } has more than { $max } characters; shorten it
+error-name-control = { $name } contains a control character; remove it
+error-name-kind = { $kind ->
+        [user_id] user id
+        [queue_name] queue name
+        [item_id] item id
+        [request_id] request id
+        [serial_number] serial number
+        [action] action
+        [instance] instance
+        [key] key
+        [resource] resource
+        [scope] scope
+       *[sku] sku
+    }
+error-policy = { $field } must be between { $min } and { $max }
+
+# Access.
+
+error-unauthenticated = the token is not valid (any more); sign in again or ask for a new one
+error-forbidden = this needs the permission { $permission }; ask an administrator for it
+error-other-resource = this token is not for { $resource }; use one whose resources include it
+error-more-than-held = you do not hold { $permission } yourself, so you cannot grant or take it; ask a person who does
+error-last-admin = { $user } is the last administrator; make another person administrator first
+error-has-admin = there is an administrator already; ask them, or make a sign-in link for a user
+error-user-exists = { $user } exists already; change it, or choose another id
+
+# Leases.
+
+error-lease-held = held by { $holder }
+error-lease-offered = reserved for { $holder }
+error-lease-pinned = an open transaction relies on the lease; try again in a moment
+error-line-full = the waiting line is full; try again later
+error-already-holder = the holder cannot wait for its own lease
+error-idle-required = this lease has an idle guard; the heartbeat must say for how long the person has been idle
+error-ttl = the ttl must be between { $min } and { $max } ms
+error-lease-lost = the lease was lost: { $cause ->
+        [no_heartbeat] no heartbeat arrived in time
+        [idle] its holder was idle
+        [rolling_timeout] its holder did no work for too long
+        [override] another user took it over
+        [user_disabled] its holder was disabled
+        [released] it was released
+        [expired] it has expired
+        [unreachable] the database could not be reached in time
+        [denied] the permission was taken away
+       *[unknown] the fence is stale
+    }
+
+# Stores. $cause is the database's own text.
+
+error-store-unavailable = the database is not reachable: { $cause }
+error-store-unknown = the outcome of the commit is unknown: { $cause }
+error-store-conflict = another transaction came in between: { $cause }
+error-store-rejected = the database refused: { $cause }
+error-access-changed = the caller's permissions have changed; try again
+error-queue-gone = a queue of the call does not exist any more; try again
+error-file = { $fault ->
+        [gone] the database file was deleted or moved; stop the server and put the file or a backup in its place
+        [replaced] the database file was replaced by another one; restart the server to use that, or put the first one back
+        [cut_short] the database file was cut short; stop the server and put a backup in its place
+        [log_gone] the log beside the database file (-wal) was deleted or replaced; stop the server and put a backup in its place
+       *[unwritable] the database file cannot be written, see whether the disk is full or read-only: { $cause }
+    }
+
+# Sources, each with the next step.
+
+error-source-no-triggers = triggers need PostgreSQL; on SQLite a sync queue is fed through the API
+    .next = put changes into the queue with `turno queue enqueue` or { $route }, or use PostgreSQL
+error-source-no-table = there is no table { $table }
+    .next = create it first, or correct `table` of the source: capitals count, and it is written without quotes
+error-source-not-a-table = { $table } is not a table
+    .next = name an ordinary or a partitioned table
+error-source-no-columns = { $count ->
+        [one] table { $table } has no column { $columns }
+       *[other] table { $table } lacks the columns { $columns }
+    }
+    .next = correct `key`, `watch` and `payload` of the source; capitals count
+error-source-key-type = column { $column } is of type { $type }, which cannot be a key
+    .next = choose a column of whole numbers, numeric, text, uuid or an enum
+error-source-not-a-key = this cannot be a key of column { $column }: { $cause }
+    .next = pass a value of { $column } as it stands in the table
+error-source-unreadable = { $role } may not read { $table }
+    .next = grant usage on its schema, and select on { $table }, to { $role }
+error-source-hidden = row security of { $table } hides rows from { $role }, which would look as if they were gone
+    .next = give { $role } bypassrls, or a policy for all rows
+error-source-condition = the conditions cannot be used: { $cause }
+    .next = correct `current_when` and `enqueue_when`; names outside pg_catalog need their schema
+error-source-no-queue = there is no queue { $queue } of kind sync
+    .next = create it, or let `turno sync install` do it
+error-source-taken = { $kind } { $name } exists already and is not of this source
+    .next = choose another name in the source, or remove what is there
+error-object-kind = { $kind ->
+        [table] table
+        [view] view
+        [index] index
+        [trigger] trigger
+        [function] function
+        [materialized_view] materialized view
+        [foreign_table] foreign table
+        [sequence] sequence
+       *[relation] relation
+    }
+error-source-duplicates = more than one current row for { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    } of { $table }, with the number of rows: { $keys }
+    .next = leave one current row per key, then install again; or set one_current_per_key = false
+error-ident-empty = a name in the database is empty; give it 1 to { $max } bytes
+    .next = correct it in the configuration
+error-ident-long = "{ $name }" has more than { $max } bytes, and the database would cut it; shorten it
+    .next = correct it in the configuration
+error-ident-nul = a name or a text contains a NUL character; remove it
+    .next = correct it in the configuration

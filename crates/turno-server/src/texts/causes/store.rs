@@ -1,0 +1,31 @@
+//! Messages of the stores' errors.
+
+use turno::store::{FileFault, StoreError};
+
+use super::{Cause, prose};
+use crate::texts::message::Message;
+
+impl Cause for StoreError {
+    fn message(&self) -> Message {
+        match self {
+            StoreError::Unavailable(cause) => Message::new("error-store-unavailable").message("cause", prose(cause)),
+            StoreError::Unknown(cause) => Message::new("error-store-unknown").message("cause", prose(cause)),
+            StoreError::Conflict(cause) => Message::new("error-store-conflict").message("cause", prose(cause)),
+            StoreError::Rejected(cause) => Message::new("error-store-rejected").message("cause", prose(cause)),
+            StoreError::AccessChanged => Message::new("error-access-changed"),
+            StoreError::QueueGone => Message::new("error-queue-gone"),
+            StoreError::Schema(cause) => prose(cause),
+            StoreError::File(fault) => fault.message(),
+        }
+    }
+}
+
+impl Cause for FileFault {
+    fn message(&self) -> Message {
+        let message = Message::new("error-file").text("fault", self.code());
+        match self {
+            FileFault::Unwritable(cause) => message.text("cause", cause),
+            _ => message,
+        }
+    }
+}
