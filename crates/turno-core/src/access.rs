@@ -18,10 +18,11 @@ mod console;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Change, ChangeRefused, Changed, View, change};
+pub use change::{BadChange, Change, ChangeRefused, Changed, View, change};
 pub use console::{Link, LinkFor};
 
 use crate::audit::Hash;
+use crate::fault::{UnknownWord, Vocabulary};
 use crate::id::{Resource, UserId};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
@@ -92,13 +93,9 @@ impl fmt::Display for Permission {
 }
 
 impl FromStr for Permission {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Permission, String> {
-        let found = Permission::ALL.into_iter().find(|permission| permission.as_str() == text);
-        found.ok_or_else(|| {
-            let all: Vec<&str> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
-            format!("{text:?} is no permission; there are {}", all.join(", "))
-        })
+    type Err = UnknownWord;
+    fn from_str(text: &str) -> Result<Permission, UnknownWord> {
+        Vocabulary::Permission.find(text, &Permission::ALL, Permission::as_str)
     }
 }
 
@@ -163,8 +160,8 @@ impl fmt::Display for Permissions {
 }
 
 impl FromStr for Permissions {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Permissions, String> {
+    type Err = UnknownWord;
+    fn from_str(text: &str) -> Result<Permissions, UnknownWord> {
         text.split_whitespace().map(str::parse).collect::<Result<Vec<Permission>, _>>().map(Permissions::from_iter)
     }
 }
@@ -203,10 +200,9 @@ impl Role {
 }
 
 impl FromStr for Role {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Role, String> {
-        let found = [Role::Viewer, Role::Editor, Role::Admin].into_iter().find(|role| role.as_str() == text);
-        found.ok_or_else(|| format!("{text:?} is no role; there are viewer, editor and admin"))
+    type Err = UnknownWord;
+    fn from_str(text: &str) -> Result<Role, UnknownWord> {
+        Vocabulary::Role.find(text, &[Role::Viewer, Role::Editor, Role::Admin], Role::as_str)
     }
 }
 

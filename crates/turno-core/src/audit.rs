@@ -126,14 +126,17 @@ impl fmt::Display for Head {
     }
 }
 
+/// The text is not the head of an audit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a head of the audit; expected NUMBER:HASH as `audit verify` prints it")]
+pub struct BadHead(pub String);
+
 impl std::str::FromStr for Head {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Head, String> {
+    type Err = BadHead;
+    fn from_str(text: &str) -> Result<Head, BadHead> {
         let parsed =
             text.split_once(':').and_then(|(n, hash)| Some(Head { n: n.parse().ok()?, hash: Hash::parse(hash)? }));
-        parsed.ok_or_else(|| {
-            format!("{text:?} is not a head of the audit; expected NUMBER:HASH as `audit verify` prints it")
-        })
+        parsed.ok_or_else(|| BadHead(text.to_owned()))
     }
 }
 

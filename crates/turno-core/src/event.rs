@@ -7,6 +7,7 @@ mod name;
 
 pub use name::EventName;
 
+use crate::fault::{UnknownWord, Vocabulary};
 use crate::id::{Fence, UserId};
 use crate::queue::Kind;
 use crate::time::Time;
@@ -30,11 +31,6 @@ pub enum Topic {
     /// Audit: overrides, retries, purges, changes of access.
     Audit,
 }
-
-/// No topic has this name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no topic; use leases, tasks, queues, sync or audit")]
-pub struct UnknownTopic(pub String);
 
 impl Topic {
     /// Returns the topic of a queue of this kind and of its items. Each event has one topic, so a listener to both
@@ -62,9 +58,9 @@ impl Topic {
 }
 
 impl FromStr for Topic {
-    type Err = UnknownTopic;
-    fn from_str(text: &str) -> Result<Topic, UnknownTopic> {
-        Topic::ALL.into_iter().find(|topic| topic.as_str() == text).ok_or_else(|| UnknownTopic(text.to_owned()))
+    type Err = UnknownWord;
+    fn from_str(text: &str) -> Result<Topic, UnknownWord> {
+        Vocabulary::Topic.find(text, &Topic::ALL, Topic::as_str)
     }
 }
 
@@ -124,7 +120,7 @@ mod tests {
         for topic in Topic::ALL {
             assert_eq!(topic.as_str().parse(), Ok(topic));
         }
-        assert_eq!("lease".parse::<Topic>(), Err(UnknownTopic("lease".to_owned())));
+        assert!("lease".parse::<Topic>().is_err_and(|error| error.known.contains(&"leases")));
     }
 
     #[test]

@@ -4,57 +4,125 @@
 //! (`Arc<str>`), because one name is part of a command, a row, an event and an answer.
 
 use crate::limits::{NAME_MAX, SCOPE_MAX};
-use serde::{Deserialize, Serialize};
+use serde::de::Unexpected;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// The reason why a text is not a valid name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadName {
-    /// The text has no characters.
-    #[error("{0} is empty; give it 1 to {NAME_MAX} characters")]
-    Empty(&'static str),
-    /// The text is longer than [`NAME_MAX`] characters.
-    #[error("{0} has more than {NAME_MAX} characters; shorten it")]
-    TooLong(&'static str),
-    /// The text holds a control character such as a line break.
-    #[error("{0} contains a control character; remove it")]
-    Control(&'static str),
-    /// The text is longer than [`SCOPE_MAX`] characters.
-    #[error("{0} has more than {SCOPE_MAX} characters; shorten it")]
-    TooWide(&'static str),
+/// What a name names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// A [`Resource`].
+    Resource,
+    /// A [`UserId`].
+    UserId,
+    /// An [`Instance`].
+    Instance,
+    /// A [`QueueName`].
+    QueueName,
+    /// An [`ItemId`].
+    ItemId,
+    /// A [`Key`], or the key of a [`Once`].
+    Key,
+    /// The scope of a [`Once`].
+    Scope,
+    /// A [`RequestId`].
+    RequestId,
+    /// A [`Sku`].
+    Sku,
+    /// A [`Serial`].
+    Serial,
+    /// The action of an item.
+    Action,
 }
 
-fn check(what: &'static str, text: &str) -> Result<(), BadName> {
-    if text.is_empty() {
-        return Err(BadName::Empty(what));
+impl NameKind {
+    /// Returns a stable word for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NameKind::Resource => "resource",
+            NameKind::UserId => "user_id",
+            NameKind::Instance => "instance",
+            NameKind::QueueName => "queue_name",
+            NameKind::ItemId => "item_id",
+            NameKind::Key => "key",
+            NameKind::Scope => "scope",
+            NameKind::RequestId => "request_id",
+            NameKind::Sku => "sku",
+            NameKind::Serial => "serial_number",
+            NameKind::Action => "action",
+        }
     }
-    if text.len() > NAME_MAX && text.chars().count() > NAME_MAX {
-        return Err(BadName::TooLong(what));
+
+    /// Returns the most characters.
+    pub fn max(self) -> usize {
+        if self == NameKind::Scope { SCOPE_MAX } else { NAME_MAX }
+    }
+}
+
+impl fmt::Display for NameKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.as_str().replace('_', " "))
+    }
+}
+
+/// The reason why a text is not a valid name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// The text has no characters.
+    #[error("{kind} is empty; give it 1 to {max} characters", kind = .0, max = .0.max())]
+    Empty(NameKind),
+    /// The text has more than [`NameKind::max`] characters.
+    #[error("{kind} has more than {max} characters; shorten it", kind = .0, max = .0.max())]
+    TooLong(NameKind),
+    /// The text holds a control character such as a line break.
+    #[error("{0} contains a control character; remove it")]
+    Control(NameKind),
+}
+
+impl BadName {
+    /// Converts the error in the words of serde, so that a deserializer gets data and not a sentence.
+    fn into_serde<E: serde::de::Error>(self, text: &str) -> E {
+        let expected = "1 to 200 characters without control characters";
+        match text.chars().find(|one| one.is_control()) {
+            Some(control) if matches!(self, BadName::Control(_)) => {
+                E::invalid_value(Unexpected::Char(control), &expected)
+            }
+            _ => E::invalid_length(text.chars().count(), &expected),
+        }
+    }
+}
+
+fn check(kind: NameKind, text: &str) -> Result<(), BadName> {
+    if text.is_empty() {
+        return Err(BadName::Empty(kind));
+    }
+    if text.len() > kind.max() && text.chars().count() > kind.max() {
+        return Err(BadName::TooLong(kind));
     }
     if text.chars().any(char::is_control) {
-        return Err(BadName::Control(what));
+        return Err(BadName::Control(kind));
     }
     Ok(())
 }
 
 /// Checks an item's action: the rules of a name, except that an action may be empty.
 pub fn check_action(action: &str) -> Result<(), BadName> {
-    if action.is_empty() { Ok(()) } else { check("action", action) }
+    if action.is_empty() { Ok(()) } else { check(NameKind::Action, action) }
 }
 
 macro_rules! name {
-    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+    ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(into = "String")]
         pub struct $name(Arc<str>);
 
         impl $name {
             /// Accepts 1 to 200 characters without control characters.
             pub fn new(text: impl Into<Arc<str>>) -> Result<Self, BadName> {
                 let text = text.into();
-                check($what, &text)?;
+                check(NameKind::$name, &text)?;
                 Ok(Self(text))
             }
 
@@ -78,6 +146,13 @@ macro_rules! name {
             }
         }
 
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text: Arc<str> = String::deserialize(deserializer)?.into();
+                Self::new(text.clone()).map_err(|bad| bad.into_serde(&text))
+            }
+        }
+
         impl From<$name> for String {
             fn from(name: $name) -> String {
                 name.0.as_ref().to_owned()
@@ -94,31 +169,31 @@ macro_rules! name {
 
 name!(
     /// The name of a resource, on which only one holder may work at a time: a task, a file, a nightly job.
-    Resource, "resource");
+    Resource);
 name!(
     /// The id of a person or of a machine's account.
-    UserId, "user id");
+    UserId);
 name!(
     /// One running process of a machine's program.
-    Instance, "instance");
+    Instance);
 name!(
     /// The name of a queue.
-    QueueName, "queue name");
+    QueueName);
 name!(
     /// The id of an item, unique in its queue.
-    ItemId, "item id");
+    ItemId);
 name!(
     /// The key that an item belongs to: a user, an account, a record. Items of one key are handed out in order.
-    Key, "key");
+    Key);
 name!(
     /// The caller's id for one claim of a queue, so that the caller can repeat the claim.
-    RequestId, "request id");
+    RequestId);
 name!(
     /// The code of an article in stock.
-    Sku, "sku");
+    Sku);
 name!(
     /// The serial number of one unit.
-    Serial, "serial number");
+    Serial);
 
 /// The key under which a call takes effect at most once, even if the caller repeats it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,15 +206,8 @@ impl Once {
     /// Accepts a key of 1 to 200 characters that the caller chose, and the scope that separates it from the keys of
     /// other callers and other calls.
     pub fn new(scope: &str, key: &str) -> Result<Once, BadName> {
-        check("key", key)?;
-        match check("scope", scope) {
-            Err(BadName::TooLong(_)) if scope.chars().count() <= SCOPE_MAX => {}
-            Err(BadName::TooLong(what)) => return Err(BadName::TooWide(what)),
-            other => other?,
-        }
-        if scope.chars().any(char::is_control) {
-            return Err(BadName::Control("scope"));
-        }
+        check(NameKind::Key, key)?;
+        check(NameKind::Scope, scope)?;
         Ok(Once { scope: scope.into(), key: key.into() })
     }
 
@@ -226,9 +294,9 @@ mod tests {
 
     #[test]
     fn empty_long_and_control_character_names_are_refused() {
-        assert_eq!(Key::new(""), Err(BadName::Empty("key")));
-        assert_eq!(Key::new("a\nb"), Err(BadName::Control("key")));
-        assert_eq!(Key::new("á".repeat(201)), Err(BadName::TooLong("key")));
+        assert_eq!(Key::new(""), Err(BadName::Empty(NameKind::Key)));
+        assert_eq!(Key::new("a\nb"), Err(BadName::Control(NameKind::Key)));
+        assert_eq!(Key::new("á".repeat(201)), Err(BadName::TooLong(NameKind::Key)));
         assert!(Key::new("á".repeat(200)).is_ok());
     }
 
@@ -236,8 +304,8 @@ mod tests {
     fn action_follows_the_rules_of_a_name_but_may_be_empty() {
         assert_eq!(check_action(""), Ok(()));
         assert_eq!(check_action(&"á".repeat(200)), Ok(()));
-        assert_eq!(check_action(&"á".repeat(201)), Err(BadName::TooLong("action")));
-        assert_eq!(check_action("a\tb"), Err(BadName::Control("action")));
+        assert_eq!(check_action(&"á".repeat(201)), Err(BadName::TooLong(NameKind::Action)));
+        assert_eq!(check_action("a\tb"), Err(BadName::Control(NameKind::Action)));
     }
 
     #[test]
@@ -245,10 +313,10 @@ mod tests {
         let scope = format!("POST /v1/tasks {}", "á".repeat(200));
         let once = Once::new(&scope, "k").expect("valid");
         assert_eq!((once.scope(), once.key()), (scope.as_str(), "k"));
-        assert_eq!(Once::new(&scope, ""), Err(BadName::Empty("key")));
-        assert_eq!(Once::new("", "k"), Err(BadName::Empty("scope")));
-        assert_eq!(Once::new(&"x".repeat(601), "k"), Err(BadName::TooWide("scope")));
-        assert_eq!(Once::new(&format!("{scope}\n"), "k"), Err(BadName::Control("scope")));
+        assert_eq!(Once::new(&scope, ""), Err(BadName::Empty(NameKind::Key)));
+        assert_eq!(Once::new("", "k"), Err(BadName::Empty(NameKind::Scope)));
+        assert_eq!(Once::new(&"x".repeat(601), "k"), Err(BadName::TooLong(NameKind::Scope)));
+        assert_eq!(Once::new(&format!("{scope}\n"), "k"), Err(BadName::Control(NameKind::Scope)));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod access;
 pub mod audit;
 pub mod destination;
 pub mod event;
+pub mod fault;
 pub mod id;
 pub mod lease;
 pub mod life;

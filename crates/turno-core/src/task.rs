@@ -26,6 +26,7 @@ pub use line::{
 pub use stock::{Posting, Stock, post};
 
 use crate::audit::Actor;
+use crate::fault::{Invalid, UnknownWord, Vocabulary};
 use crate::id::{Fence, Once, Resource, UserId};
 use crate::lease;
 use crate::time::Time;
@@ -118,10 +119,9 @@ impl Status {
 }
 
 impl FromStr for Status {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Status, String> {
-        let found = Status::ALL.into_iter().find(|status| status.as_str() == text);
-        found.ok_or_else(|| format!("{text:?} is no status of a task"))
+    type Err = UnknownWord;
+    fn from_str(text: &str) -> Result<Status, UnknownWord> {
+        Vocabulary::TaskStatus.find(text, &Status::ALL, Status::as_str)
     }
 }
 
@@ -329,9 +329,9 @@ pub enum Refused {
     /// The line cannot be applied as it is.
     #[error("line {0}: {1}")]
     LineInvalid(u32, LineError),
-    /// The input is invalid. The text begins with the path of the field.
-    #[error("{0}")]
-    Invalid(String),
+    /// A field is invalid. Its index is the position of the line, from 0.
+    #[error(transparent)]
+    Invalid(Invalid),
 }
 
 impl Refused {

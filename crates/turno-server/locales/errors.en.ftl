@@ -1,12 +1,99 @@
 # Errors of the library, by variant; see src/texts/causes.rs. They are fragments that fit after "failed: ".
 
 error-text = { $text }
-error-too-deep = { $field } is nested deeper than { $max } levels; flatten it, or send it as a text
+error-with-next = { $cause }; { $next }
 error-instance-required = a machine's token must name its instance; add one
 error-wrong-status = task { $task } is { $status }, and cannot be locked
 error-unknown = { $thing } is not known
 error-overloaded = overloaded; nothing was stored, try again in a moment
 error-closed = closed; open it again
+error-no-randomness = the system has no randomness: { $cause }
+error-bug = an error of Turno: { $what }; please report it
+error-trusted-only = a handle that acts for a caller cannot go around the rules
+error-not-authenticated = only an authenticated caller can act for another user; authenticate first
+error-other-holder = { $caller } cannot hold anything as { $holder }; act on their behalf instead
+error-full-admin-only = only a full administrator's token can copy the database
+error-expel = disable the user instead; their leases end with that
+error-look = the engine looks at leases itself, when they are due
+error-no-key = a delivery without a key belongs to no source
+error-database-url = the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE
+error-setting = { $cause }
+
+# Things that a call names.
+
+thing-token = token { $id }
+thing-link = the link
+thing-queue = queue { $queue }
+thing-source = source { $source }
+thing-task = task { $task }
+thing-task-line = line { $line } of task { $task }
+thing-line = line { $line }
+
+# Fields.
+
+error-field = { $field }: { $fault }
+error-bounds = must be between { $min } and { $max }
+error-zero-or-more = must be 0 or more
+error-length = must have 1 to { $max } characters, without control characters
+error-too-many = at most { $max }, not { $given }; split it
+error-too-many-resources = at most { $max }; give the beginnings that they share
+error-too-large = larger than { $max } bytes; shorten it
+error-too-deep = nested deeper than { $max } levels; flatten it, or send it as a text
+error-nul = contains a NUL character; remove it
+error-not-json = cannot be written as JSON: { $cause }
+error-key-required = a lane or sync queue needs to know whose item it is
+error-key-or-all = give either key, or all
+error-no-lines = a task that can be claimed has at least one line
+error-twice = { $serial } is there twice
+error-cursor = pass on the next_cursor of the page before, unchanged
+error-true-or-false = must be true or false
+error-reason-empty = it is empty; say why, for the readers of the audit
+error-own-password = only the person can change the password
+error-row-is-delivered = the delivery contains the row in { $table }; correct it there, and retry without a payload
+error-line-serials-only = a serialized line has serials, and no quantity
+error-line-no-serials = a serialized line needs its serials
+error-line-empty-serials = at least one is needed
+error-line-quantity-only = a line by quantity has a quantity, and no serials
+error-line-no-quantity = a line by quantity needs its quantity
+error-export-format = "{ $given }" is not known; use csv or json
+error-unknown-word = "{ $given }" is { $vocabulary ->
+        [item_state] no state of an item
+        [task_status] no status of a task
+        [permission] no permission
+        [role] no role
+       *[topic] no topic
+    }; use { $known }
+
+# The audit's chain.
+
+error-head = "{ $given }" is not a head of the audit; expected NUMBER:HASH as `audit verify` prints it
+error-chain-gap = entry { $found } stands where entry { $expected } belongs
+error-chain-altered = entry { $n } is not what it was when it was written
+error-chain-cut = the chain ends at entry { $found }, its head says { $expected }
+error-chain-rewritten = entry { $n } has another hash than the head kept elsewhere; the chain was rewritten
+
+# JSON bodies and queries.
+
+json-missing = the field { $field } is missing
+json-unknown = the field { $field } is not known; the fields are { $known }
+json-duplicate = the field { $field } is there twice
+json-word = "{ $given }" is not known; use one of { $known }
+json-type = must be { $expected }
+json-control = contains a control character; remove it
+json-cut = it ends too early, at line { $line } column { $column }
+json-syntax = it is not valid JSON at line { $line } column { $column }
+json-other = the value cannot be used
+json-broke-off = the body broke off before its end; send all of it
+json-form = the fields of the form cannot be read
+expected-value = a value of another type
+expected-boolean = true or false
+expected-integer = a whole number
+expected-unsigned = a whole number, from 0
+expected-number = a number
+expected-text = a text
+expected-list = a list
+expected-object = an object
+expected-word = one of the known words, as a text
 
 # Names and policies.
 
@@ -35,6 +122,17 @@ error-forbidden = this needs the permission { $permission }; ask an administrato
 error-other-resource = this token is not for { $resource }; use one whose resources include it
 error-more-than-held = you do not hold { $permission } yourself, so you cannot grant or take it; ask a person who does
 error-last-admin = { $user } is the last administrator; make another person administrator first
+error-limited-token = a token for some resources cannot manage people
+error-restricted-token = only a full token of your own can change your account
+error-role-lacks = { $user } is { $role } and may not { $permission }, so no token of theirs can; change the role first
+error-token-expired = the token would have expired already; give it a later time
+error-too-many-tokens = { $user } has { $max } tokens, which is the most; revoke some first
+error-session-ttl = a session lives 1 to { $max } seconds
+error-link-ttl = a link lives 1 to { $max } seconds
+error-not-for-sessions = a session cannot hold { $permission }; use a token of its own
+error-outlives = this token cannot make one that outlives it or is of another kind
+error-reaches-further = a token cannot reach further than the one that makes it
+error-program-only = only the program that embeds Turno signs users in, and makes and uses links
 error-has-admin = there is an administrator already; ask them, or make a sign-in link for a user
 error-user-exists = { $user } exists already; change it, or choose another id
 

@@ -1,12 +1,99 @@
 # Errors of the library, by variant; see src/texts/causes.rs. They are fragments that fit after "failed: ".
 
 error-text = { $text }
-error-too-deep = { $field } tiene más de { $max } niveles, uno dentro de otro; aplánelo, o envíelo como texto
+error-with-next = { $cause }; { $next }
 error-instance-required = el token de una máquina debe nombrar su instancia; agréguela
 error-wrong-status = la tarea { $task } está { $status }, y no se puede bloquear
 error-unknown = no se conoce { $thing }
 error-overloaded = hay demasiado trabajo; no se guardó nada, vuelva a intentar en un momento
 error-closed = está cerrada; ábrala de nuevo
+error-no-randomness = el sistema no tiene números al azar: { $cause }
+error-bug = un error de Turno: { $what }; por favor repórtelo
+error-trusted-only = quien actúa por alguien no puede pasar por encima de las reglas
+error-not-authenticated = solo quien inició sesión puede actuar por otro; identifíquese primero
+error-other-holder = { $caller } no puede tener nada como { $holder }; actúe en su nombre
+error-full-admin-only = solo el token de un administrador completo puede copiar la base
+error-expel = deshabilite al usuario; sus bloqueos terminan con eso
+error-look = el motor revisa los bloqueos por su cuenta, cuando vencen
+error-no-key = una entrega sin clave no es de ninguna fuente
+error-database-url = la base se da como sqlite:RUTA o postgres://USUARIO@EQUIPO/BASE
+error-setting = { $cause }
+
+# Things that a call names.
+
+thing-token = el token { $id }
+thing-link = el enlace
+thing-queue = la cola { $queue }
+thing-source = la fuente { $source }
+thing-task = la tarea { $task }
+thing-task-line = la línea { $line } de la tarea { $task }
+thing-line = la línea { $line }
+
+# Fields.
+
+error-field = { $field }: { $fault }
+error-bounds = debe estar entre { $min } y { $max }
+error-zero-or-more = debe ser 0 o más
+error-length = debe tener de 1 a { $max } caracteres, sin caracteres de control
+error-too-many = como mucho { $max }, y son { $given }; divídalo
+error-too-many-resources = como mucho { $max }; dé los comienzos que comparten
+error-too-large = pasa de { $max } bytes; acórtelo
+error-too-deep = tiene más de { $max } niveles, uno dentro de otro; aplánelo, o envíelo como texto
+error-nul = contiene un carácter NUL; quítelo
+error-not-json = no se puede escribir como JSON: { $cause }
+error-key-required = una cola por clave o de sincronización necesita saber de quién es el elemento
+error-key-or-all = dé o bien key, o bien all
+error-no-lines = una tarea que se puede tomar tiene al menos una línea
+error-twice = { $serial } está dos veces
+error-cursor = pase el next_cursor de la página anterior, sin cambiarlo
+error-true-or-false = debe ser true o false
+error-reason-empty = está vacío; diga por qué, para quien lea la auditoría
+error-own-password = solo la persona misma puede cambiar su contraseña
+error-row-is-delivered = la entrega lleva la fila de { $table }; corríjala allí, y reintente sin payload
+error-line-serials-only = una línea con series tiene números de serie, y no cantidad
+error-line-no-serials = una línea con series necesita sus números de serie
+error-line-empty-serials = hace falta al menos uno
+error-line-quantity-only = una línea por cantidad tiene cantidad, y no números de serie
+error-line-no-quantity = una línea por cantidad necesita su cantidad
+error-export-format = "{ $given }" no se conoce; use csv o json
+error-unknown-word = "{ $given }" { $vocabulary ->
+        [item_state] no es un estado de un elemento
+        [task_status] no es un estado de una tarea
+        [permission] no es un permiso
+        [role] no es un rol
+       *[topic] no es un tema
+    }; elija entre { $known }
+
+# The audit's chain.
+
+error-head = "{ $given }" no es el final de una auditoría; se espera NÚMERO:HUELLA, como lo muestra `audit verify`
+error-chain-gap = la entrada { $found } está donde va la { $expected }
+error-chain-altered = la entrada { $n } no es lo que era cuando se escribió
+error-chain-cut = la cadena termina en la entrada { $found }, y debería terminar en la { $expected }
+error-chain-rewritten = la entrada { $n } tiene otra huella que la guardada en otra parte; la cadena se reescribió
+
+# JSON bodies and queries.
+
+json-missing = falta el campo { $field }
+json-unknown = el campo { $field } no se conoce; los campos son { $known }
+json-duplicate = el campo { $field } está dos veces
+json-word = "{ $given }" no se conoce; use uno de { $known }
+json-type = debe ser { $expected }
+json-control = contiene un carácter de control; quítelo
+json-cut = se acaba antes de tiempo, en la línea { $line }, columna { $column }
+json-syntax = no es JSON válido en la línea { $line }, columna { $column }
+json-other = el valor no sirve
+json-broke-off = el cuerpo se cortó antes de su fin; envíelo entero
+json-form = no se pueden leer los campos del formulario
+expected-value = un valor de otro tipo
+expected-boolean = true o false
+expected-integer = un número entero
+expected-unsigned = un número entero, desde 0
+expected-number = un número
+expected-text = un texto
+expected-list = una lista
+expected-object = un objeto
+expected-word = una de las palabras conocidas, como texto
 
 # Names and policies.
 
@@ -35,6 +122,17 @@ error-forbidden = hace falta el permiso { $permission }; pídalo a un administra
 error-other-resource = este token no vale para { $resource }; use uno cuyos recursos lo incluyan
 error-more-than-held = usted no tiene { $permission }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
 error-last-admin = { $user } es el último administrador; haga administrador a otra persona primero
+error-limited-token = un token para algunos recursos no puede administrar personas
+error-restricted-token = solo un token propio y completo puede cambiar su cuenta
+error-role-lacks = { $user } es { $role } y no puede { $permission }, así que ningún token suyo puede; cambie antes el rol
+error-token-expired = el token ya estaría vencido; dele una fecha posterior
+error-too-many-tokens = { $user } tiene { $max } tokens, que es el máximo; revoque alguno
+error-session-ttl = una sesión vive de 1 a { $max } segundos
+error-link-ttl = un enlace vive de 1 a { $max } segundos
+error-not-for-sessions = una sesión no puede tener { $permission }; use un token propio
+error-outlives = este token no puede hacer otro que viva más o sea de otro tipo
+error-reaches-further = un token no puede llegar más lejos que el que lo hace
+error-program-only = solo el programa que usa Turno inicia sesiones, y hace y usa enlaces
 error-has-admin = ya hay un administrador; pídaselo, o haga un enlace para que entre un usuario
 error-user-exists = { $user } ya existe; cámbielo, o elija otro id
 

@@ -39,7 +39,7 @@ mod testing;
 
 pub(crate) use app::{App, Shared};
 pub(crate) use caller::{Caller, cookie, identify, not_foreign};
-pub(crate) use extract::{Path, Query, without_types};
+pub(crate) use extract::{Path, Query, syntax_message, without_types};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};
 pub(crate) use people::{RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name};

@@ -4,7 +4,6 @@
 //! language.
 
 pub(crate) mod causes;
-#[expect(dead_code, reason = "the causes and the command line move to messages step by step")]
 pub(crate) mod message;
 mod sentences;
 pub(crate) mod terminal;

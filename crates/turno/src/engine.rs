@@ -24,7 +24,7 @@ pub(crate) mod worker;
 pub use lease::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage};
 
 use crate::clock::Clock;
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::expiry::Announcer;
 use crate::intake::Intake;
 use crate::live::Fanout;
@@ -39,6 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use turno_core::access::Epoch;
+use turno_core::fault::Thing;
 use turno_core::id::{QueueId, QueueName};
 use turno_core::lease::{Command, Policies};
 use turno_core::time::{Span, Time};
@@ -249,11 +250,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub fn store(&self) -> Result<&Arc<dyn Store>, Error> {
-        if self.caller.is_none() {
-            Ok(&self.inner.store)
-        } else {
-            Err(Error::Invalid("a handle that acts for somebody cannot go around the rules".to_owned()))
-        }
+        if self.caller.is_none() { Ok(&self.inner.store) } else { Err(Misuse::TrustedOnly.into()) }
     }
 }
 
@@ -279,7 +276,7 @@ impl Inner {
     /// Reads the queue from the database and caches it.
     pub(crate) async fn refresh(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
         let row = self.store.queue(name.clone()).await?;
-        let row = row.ok_or_else(|| Error::Unknown(format!("queue {name}")))?;
+        let row = row.ok_or_else(|| Error::Unknown(Thing::Queue(name.clone())))?;
         Ok(self.remember(row))
     }
 

@@ -3,8 +3,8 @@
 use crate::store::StoreError;
 use std::convert::Infallible;
 use turno_core::access::{ChangeRefused, Denied};
-use turno_core::id::BadName;
-use turno_core::limits::PAYLOAD_DEPTH_MAX;
+use turno_core::fault::{Fault, Invalid, Thing};
+use turno_core::id::{BadName, UserId};
 use turno_core::queue::BadPolicy;
 use turno_core::sync::SourceRefused;
 
@@ -12,15 +12,15 @@ use turno_core::sync::SourceRefused;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The arguments are invalid.
-    #[error("{0}")]
-    Invalid(String),
-    /// A payload is nested deeper than [`turno_core::limits::PAYLOAD_DEPTH_MAX`] levels.
-    #[error("{place} is nested deeper than {PAYLOAD_DEPTH_MAX} levels; flatten it, or send it as a text")]
-    TooDeep {
-        /// The payload, as in `/3/payload`.
-        place: String,
-    },
+    /// A field of the call is invalid.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// A text is not a valid name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// The call does not fit this handle or this program.
+    #[error(transparent)]
+    Misuse(#[from] Misuse),
     /// The queue's policy is invalid.
     #[error(transparent)]
     Policy(#[from] BadPolicy),
@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// The named thing does not exist.
     #[error("{0} is not known; create it first")]
-    Unknown(String),
+    Unknown(Thing),
     /// The source's description does not fit the database.
     #[error(transparent)]
     Source(#[from] SourceRefused),
@@ -65,14 +65,54 @@ pub enum Error {
     /// The engine has been closed.
     #[error("closed; open it again")]
     Closed,
+    /// The system has no random numbers for secrets, with its own text.
+    #[error("the system has no randomness: {0}")]
+    NoRandomness(String),
+    /// A state that cannot occur: the error is Turno's.
+    #[error("a bug: {0}")]
+    Bug(&'static str),
+}
+
+/// A call that does not fit its handle or its program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// The handle has a caller, and only the embedding program's own handle may do this.
+    #[error("a handle that acts for a caller cannot go around the rules")]
+    TrustedOnly,
+    /// The handle has no caller who could act for another user.
+    #[error("only an authenticated caller can act for another user; authenticate first")]
+    NotAuthenticated,
+    /// The caller would hold a lease as another user.
+    #[error("{caller} cannot hold anything as {holder}; act on their behalf instead")]
+    OtherHolder {
+        /// The caller.
+        caller: UserId,
+        /// The user in the command.
+        holder: UserId,
+    },
+    /// The caller's token is restricted, or its user is no administrator.
+    #[error("only a full administrator's token can copy the database")]
+    FullAdminOnly,
+    /// Leases of a user end when the user is disabled. No call ends them directly.
+    #[error("disable the user instead; their leases end with that")]
+    Expel,
+    /// The engine looks at leases itself, when they are due.
+    #[error("the engine looks at leases itself, when they are due")]
+    Look,
+    /// The delivery has no key, so it belongs to no source.
+    #[error("a delivery without a key belongs to no source")]
+    NoKey,
+    /// The text names no database.
+    #[error("the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE")]
+    DatabaseUrl,
 }
 
 impl Error {
     /// Returns the stable code of the error, the same as in the HTTP API.
     pub fn code(&self) -> &'static str {
         match self {
-            Error::Invalid(_) | Error::Policy(_) | Error::Source(_) => "invalid",
-            Error::TooDeep { .. } => "payload_too_deep",
+            Error::Invalid(Invalid { fault: Fault::TooDeep { .. }, .. }) => "payload_too_deep",
+            Error::Invalid(_) | Error::Name(_) | Error::Misuse(_) | Error::Policy(_) | Error::Source(_) => "invalid",
             Error::Denied(denied) | Error::Refused(ChangeRefused::Denied(denied)) => denied_code(denied),
             Error::Refused(ChangeRefused::MoreThanHeld(_)) => "more_than_held",
             Error::Refused(ChangeRefused::LastAdmin(_)) => "last_admin",
@@ -89,7 +129,7 @@ impl Error {
             Error::Store(StoreError::Unavailable(_) | StoreError::Conflict(_)) => "database_unavailable",
             Error::Store(StoreError::File(fault)) => fault.code(),
             Error::Store(StoreError::Unknown(_)) => "outcome_unknown",
-            Error::Store(_) => "internal",
+            Error::Store(_) | Error::NoRandomness(_) | Error::Bug(_) => "internal",
             Error::Closed => "stopping",
         }
     }
@@ -107,11 +147,5 @@ fn denied_code(denied: &Denied) -> &'static str {
 impl From<Infallible> for Error {
     fn from(never: Infallible) -> Error {
         match never {}
-    }
-}
-
-impl From<BadName> for Error {
-    fn from(bad: BadName) -> Error {
-        Error::Invalid(bad.to_string())
     }
 }

@@ -118,7 +118,7 @@ pub use engine::sync::{
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
 pub use engine::worker::{Failed, Job, RunningWorker, Worker, WorkerLimit};
 pub use engine::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage, Options, Turno};
-pub use error::Error;
+pub use error::{Error, Misuse};
 pub use live::{Live, Subscription};
 pub use store::{Answer, HandOut, ItemQuery, ItemRecord, LaneLocks, SchemaState, TaskPage, TaskQuery};
 #[cfg(feature = "unstable")]

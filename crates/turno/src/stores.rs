@@ -7,7 +7,7 @@ pub(crate) mod sqlite;
 mod statement;
 
 use crate::clock::Clock;
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::store::{SchemaState, Store};
 use std::sync::Arc;
 
@@ -50,5 +50,5 @@ fn parse_url(url: &str) -> Result<Backend<'_>, Error> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Ok(Backend::Postgres(url));
     }
-    Err(Error::Invalid("the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned()))
+    Err(Misuse::DatabaseUrl.into())
 }

@@ -5,6 +5,7 @@
 
 use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Token};
 use crate::audit::{Actor, AuditAction, Draft, Hash};
+use crate::fault::Thing;
 use crate::id::UserId;
 use crate::limits::{SESSION_TTL_MAX, TOKENS_MAX};
 use crate::text::clip_text;
@@ -137,10 +138,66 @@ pub enum ChangeRefused {
     Exists(UserId),
     /// There is no such person, token or link.
     #[error("{0} is not known")]
-    Unknown(String),
+    Unknown(Thing),
     /// The input is invalid, or the caller's token is too restricted.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] BadChange),
+}
+
+/// The reason why a change can never take place as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadChange {
+    /// The caller's token is limited to some resources, so it cannot manage people.
+    #[error("a token for some resources cannot manage people")]
+    LimitedToken,
+    /// The caller's token is restricted, so it cannot change its owner's account.
+    #[error("only a full token of your own can change your account")]
+    RestrictedToken,
+    /// The owner's role lacks a permission, so no token of the owner can have it.
+    #[error("{user} is {} and may not {permission}, so no token of theirs can; change the role first", .role.as_str())]
+    RoleLacks {
+        /// The owner.
+        user: UserId,
+        /// The owner's role.
+        role: Role,
+        /// The permission.
+        permission: Permission,
+    },
+    /// The token's expiry is in the past.
+    #[error("the token would have expired already; give it a later time")]
+    Expired,
+    /// The owner has as many tokens as possible.
+    #[error("{user} has {max} tokens, which is the most; revoke some first")]
+    TooManyTokens {
+        /// The owner.
+        user: UserId,
+        /// The most tokens.
+        max: i64,
+    },
+    /// The ttl of a session is out of bounds.
+    #[error("a session lives 1 to {} seconds", .max.0 / 1000)]
+    SessionTtl {
+        /// The longest ttl.
+        max: Span,
+    },
+    /// The ttl of a link is out of bounds.
+    #[error("a link lives 1 to {} seconds", .max.0 / 1000)]
+    LinkTtl {
+        /// The longest ttl.
+        max: Span,
+    },
+    /// A session cannot have this permission.
+    #[error("a session cannot hold {0}; use a token of its own")]
+    NotForSessions(Permission),
+    /// The new token would outlive the restricted token that makes it, or be of another kind.
+    #[error("this token cannot make one that outlives it or is of another kind")]
+    Outlives,
+    /// The new token would reach more resources than the token that makes it.
+    #[error("a token cannot reach further than the one that makes it")]
+    ReachesFurther,
+    /// Only the program that embeds Turno may do this.
+    #[error("only the program that embeds Turno signs users in, and makes and uses links")]
+    ProgramOnly,
 }
 
 /// Decides a change that `by` asks for. `None` is the program that embeds Turno, or its command line.
@@ -175,7 +232,7 @@ impl ChangeContext<'_> {
     fn require_managing(&self) -> Result<(), ChangeRefused> {
         self.require(Permission::UsersManage)?;
         if self.by.is_some_and(|by| !by.resources.is_empty()) {
-            return Err(ChangeRefused::Invalid("a token for some resources cannot manage people".to_owned()));
+            return Err(BadChange::LimitedToken.into());
         }
         Ok(())
     }
@@ -221,16 +278,16 @@ impl ChangeContext<'_> {
 
     fn change(&self, id: &UserId, command: &Change, view: View) -> Result<Changed, ChangeRefused> {
         let Change::ChangePerson { name, role, disabled, password, spare, .. } = command else {
-            return Err(ChangeRefused::Unknown(id.to_string()));
+            return Err(ChangeRefused::Unknown(Thing::User(id.clone())));
         };
         let myself = self.is_self(id);
         if !myself || role.is_some() || disabled.is_some() {
             self.require_managing()?;
         }
-        let before = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
+        let before = view.person.ok_or_else(|| ChangeRefused::Unknown(Thing::User(id.clone())))?;
         if myself && !self.by.is_some_and(|by| by.is_unrestricted(before.role)) {
             // Otherwise a stolen token with few permissions would be enough to take over its owner's account.
-            return Err(ChangeRefused::Invalid("only a full token of your own can change your account".to_owned()));
+            return Err(BadChange::RestrictedToken.into());
         }
         let after = Person {
             name: name.as_deref().map_or_else(|| before.name.clone(), clip_text),
@@ -265,7 +322,7 @@ impl ChangeContext<'_> {
 
     fn remove(&self, id: &UserId, view: View) -> Result<Changed, ChangeRefused> {
         self.require_managing()?;
-        let person = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
+        let person = view.person.ok_or_else(|| ChangeRefused::Unknown(Thing::User(id.clone())))?;
         self.require_held(person.role.permissions())?;
         if person.role == Role::Admin && !person.disabled && view.admins <= 1 {
             return Err(ChangeRefused::LastAdmin(id.clone()));
@@ -276,7 +333,7 @@ impl ChangeContext<'_> {
     }
 
     fn create_token(&self, token: &Token, view: View) -> Result<Changed, ChangeRefused> {
-        let owner = view.person.ok_or_else(|| ChangeRefused::Unknown(token.user.to_string()))?;
+        let owner = view.person.ok_or_else(|| ChangeRefused::Unknown(Thing::User(token.user.clone())))?;
         let own = self.is_self(&token.user);
         if !own {
             self.require_managing()?;
@@ -286,23 +343,14 @@ impl ChangeContext<'_> {
             check_no_wider(by, token)?;
         }
         if let Some(permission) = token.scope.and_then(|scope| scope.beyond(may)) {
-            let role = owner.role.as_str();
-            return Err(ChangeRefused::Invalid(format!(
-                "{} is {role} and may not {permission}, so no token of theirs can; change the role first",
-                owner.id
-            )));
+            return Err(BadChange::RoleLacks { user: owner.id, role: owner.role, permission }.into());
         }
         self.require_held(token.scope.unwrap_or(may))?;
         if token.expires_at.is_some_and(|at| at <= self.now) {
-            return Err(ChangeRefused::Invalid(
-                "the token would have expired already; give it a later time".to_owned(),
-            ));
+            return Err(BadChange::Expired.into());
         }
         if view.tokens >= TOKENS_MAX {
-            return Err(ChangeRefused::Invalid(format!(
-                "{} has {TOKENS_MAX} tokens, which is the most; revoke some first",
-                owner.id
-            )));
+            return Err(BadChange::TooManyTokens { user: owner.id, max: TOKENS_MAX }.into());
         }
         let (created_at, created_by) = (self.now, self.creator());
         let token = Token { parent: None, console: false, created_at, created_by, ..token.clone() };
@@ -313,15 +361,14 @@ impl ChangeContext<'_> {
     fn mint(&self, token: &Token, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
         self.require(Permission::SessionsMint)?;
         if ttl < Span::from_secs(1) || ttl > SESSION_TTL_MAX {
-            let most = SESSION_TTL_MAX.0 / 1000;
-            return Err(ChangeRefused::Invalid(format!("a session lives 1 to {most} seconds")));
+            return Err(BadChange::SessionTtl { max: SESSION_TTL_MAX }.into());
         }
         if view.person.as_ref().is_some_and(|person| person.disabled) {
             return Err(ChangeRefused::Denied(Denied::Unauthenticated));
         }
         let scope = token.scope.unwrap_or(Permissions::OF_A_PAGE);
         if let Some(permission) = scope.iter().find(|one| NOT_FOR_SESSIONS.contains(one)) {
-            return Err(ChangeRefused::Invalid(format!("a session cannot hold {permission}; use a token of its own")));
+            return Err(BadChange::NotForSessions(permission).into());
         }
         // The session of a stored person has at most the permissions of the person.
         let scope = view.person.as_ref().map_or(scope, |person| scope.and(person.role.permissions()));
@@ -350,7 +397,7 @@ impl ChangeContext<'_> {
     }
 
     fn revoke(&self, id: &str, view: View) -> Result<Changed, ChangeRefused> {
-        let token = view.token.ok_or_else(|| ChangeRefused::Unknown(format!("token {id}")))?;
+        let token = view.token.ok_or_else(|| ChangeRefused::Unknown(Thing::Token(id.to_owned())))?;
         // A token may always revoke itself.
         let itself = self.by.is_some_and(|by| by.token == token.id);
         if !self.is_self(&token.user) && !itself {
@@ -386,9 +433,7 @@ fn check_no_wider(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
     check_resources(by, token)?;
     let outlives = by.expires_at.is_some_and(|at| token.expires_at.is_none_or(|until| until > at));
     if outlives || (by.machine && !token.machine) {
-        return Err(ChangeRefused::Invalid(
-            "this token cannot make one that outlives it or is of another kind".to_owned(),
-        ));
+        return Err(BadChange::Outlives.into());
     }
     Ok(())
 }
@@ -399,7 +444,7 @@ fn check_resources(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
     if by.resources.is_empty() || (!token.resources.is_empty() && token.resources.iter().all(inside)) {
         return Ok(());
     }
-    Err(ChangeRefused::Invalid("a token cannot reach further than the one that makes it".to_owned()))
+    Err(BadChange::ReachesFurther.into())
 }
 
 /// Returns a decision that writes only the audit entry.

@@ -3,9 +3,10 @@
 //! Only the program that embeds Turno can make them, after it has checked who the person is. A request with a token
 //! cannot. This module does not handle passwords, cookies or limits on sign-in attempts.
 
-use super::change::{Change, ChangeContext, ChangeRefused, Changed, View, only_audit};
+use super::change::{BadChange, Change, ChangeContext, ChangeRefused, Changed, View, only_audit};
 use super::{Denied, Person, Token};
 use crate::audit::{Actor, AuditAction, Draft, Hash};
+use crate::fault::Thing;
 use crate::id::UserId;
 use crate::limits::{CONSOLE_TTL_MAX, CONSOLES_MAX, LINK_TTL_MAX};
 use crate::time::{Span, Time};
@@ -75,8 +76,8 @@ impl Change {
 
 impl ChangeContext<'_> {
     pub(super) fn open_session(&self, token: &Token, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
-        self.require_embedding_program("sign somebody in")?;
-        check_ttl("a session", ttl, CONSOLE_TTL_MAX)?;
+        self.require_embedding_program()?;
+        check_ttl(ttl, CONSOLE_TTL_MAX, BadChange::SessionTtl { max: CONSOLE_TTL_MAX })?;
         let owner = enabled(view.person, &token.user)?;
         let token = Token {
             name: None,
@@ -100,8 +101,8 @@ impl ChangeContext<'_> {
     }
 
     pub(super) fn make_link(&self, link: &Link, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
-        self.require_embedding_program("make a link")?;
-        check_ttl("a link", ttl, LINK_TTL_MAX)?;
+        self.require_embedding_program()?;
+        check_ttl(ttl, LINK_TTL_MAX, BadChange::LinkTtl { max: LINK_TTL_MAX })?;
         match &link.to {
             LinkFor::Setup if view.admins > 0 => return Err(ChangeRefused::HasAdmin),
             LinkFor::Setup => {}
@@ -115,8 +116,8 @@ impl ChangeContext<'_> {
 
     /// Uses up a link. Changes of access are serialised, so a second use of the same link finds it gone.
     pub(super) fn redeem_link(&self, link: &Link, view: View) -> Result<Changed, ChangeRefused> {
-        self.require_embedding_program("use a link")?;
-        let unknown = || ChangeRefused::Unknown("the link".to_owned());
+        self.require_embedding_program()?;
+        let unknown = || ChangeRefused::Unknown(Thing::Link);
         let link = view.link.filter(|found| found.to == link.to && self.now < found.expires_at).ok_or_else(unknown)?;
         let good = match &link.to {
             LinkFor::Setup => view.admins == 0,
@@ -131,24 +132,18 @@ impl ChangeContext<'_> {
     }
 
     /// Refuses a change that only the program that embeds Turno may make.
-    fn require_embedding_program(&self, what: &str) -> Result<(), ChangeRefused> {
-        if self.by.is_none() {
-            return Ok(());
-        }
-        Err(ChangeRefused::Invalid(format!("nobody who is signed in can {what}; the program itself does")))
+    fn require_embedding_program(&self) -> Result<(), ChangeRefused> {
+        if self.by.is_none() { Ok(()) } else { Err(BadChange::ProgramOnly.into()) }
     }
 }
 
 fn enabled(person: Option<Person>, user: &UserId) -> Result<Person, ChangeRefused> {
-    let person = person.ok_or_else(|| ChangeRefused::Unknown(user.to_string()))?;
+    let person = person.ok_or_else(|| ChangeRefused::Unknown(Thing::User(user.clone())))?;
     if person.disabled { Err(ChangeRefused::Denied(Denied::Unauthenticated)) } else { Ok(person) }
 }
 
-fn check_ttl(what: &str, ttl: Span, max: Span) -> Result<(), ChangeRefused> {
-    if (Span::from_secs(1)..=max).contains(&ttl) {
-        return Ok(());
-    }
-    Err(ChangeRefused::Invalid(format!("{what} lives 1 to {} seconds", max.0 / 1000)))
+fn check_ttl(ttl: Span, max: Span, bad: BadChange) -> Result<(), ChangeRefused> {
+    if (Span::from_secs(1)..=max).contains(&ttl) { Ok(()) } else { Err(bad.into()) }
 }
 
 /// Returns the resource of the audit entry.

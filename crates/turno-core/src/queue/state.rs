@@ -1,6 +1,7 @@
 //! The state of an item, as people see it.
 
 use super::{Ended, Item, Last};
+use crate::fault::{UnknownWord, Vocabulary};
 use crate::time::Time;
 use std::fmt;
 use std::str::FromStr;
@@ -53,13 +54,9 @@ impl fmt::Display for ItemState {
 }
 
 impl FromStr for ItemState {
-    type Err = String;
-    fn from_str(text: &str) -> Result<ItemState, String> {
-        let found = ItemState::ALL.into_iter().find(|state| state.as_str() == text);
-        found.ok_or_else(|| {
-            let known = ItemState::ALL.map(ItemState::as_str).join(", ");
-            format!("{text:?} is no state of an item; the states are {known}")
-        })
+    type Err = UnknownWord;
+    fn from_str(text: &str) -> Result<ItemState, UnknownWord> {
+        Vocabulary::ItemState.find(text, &ItemState::ALL, ItemState::as_str)
     }
 }
 
@@ -103,6 +100,6 @@ mod tests {
             ItemState::ALL.map(ItemState::as_str).join(" "),
             "pending in_process processed error exhausted cancelled"
         );
-        assert!("Pending".parse::<ItemState>().is_err_and(|error| error.contains("in_process")));
+        assert!("Pending".parse::<ItemState>().is_err_and(|error| error.known.contains(&"in_process")));
     }
 }

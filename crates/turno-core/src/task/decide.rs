@@ -5,6 +5,7 @@ use super::stock::{Stock, post};
 use super::{Action, Command, Finalized, Note, Outcome, Refused, Status, Task, TaskId, Version};
 use crate::audit::{AuditAction, Draft};
 use crate::event::{Event, EventName, Topic};
+use crate::fault::{Fault, Invalid};
 use crate::id::{Fence, Numbers};
 use crate::lease;
 use crate::limits::{LINES_MAX, NAME_MAX};
@@ -408,21 +409,21 @@ fn checked_title(title: &str) -> Result<String, Refused> {
     if fits {
         Ok(title.trim().to_owned())
     } else {
-        Err(Refused::Invalid(format!("/title: must have 1 to {NAME_MAX} characters")))
+        Err(Refused::Invalid(Invalid::new("title", Fault::Length { max: NAME_MAX })))
     }
 }
 
 fn numbered(lines: &[NewLine]) -> Result<Vec<Line>, Refused> {
     if lines.len() > LINES_MAX {
-        return Err(Refused::Invalid(format!("/lines: at most {LINES_MAX}, not {}", lines.len())));
+        return Err(Refused::Invalid(Invalid::new("lines", Fault::TooMany { max: LINES_MAX, given: lines.len() })));
     }
     let number = |(index, line): (usize, &NewLine)| {
-        line.goods.check().map_err(|bad| Refused::Invalid(format!("/lines/{index}{bad}")))?;
+        line.goods.check().map_err(|bad| Refused::Invalid(bad.at(index)))?;
         Ok(line.clone().into_line(u32::try_from(index + 1).unwrap_or(u32::MAX)))
     };
     lines.iter().enumerate().map(number).collect()
 }
 
 fn no_lines() -> Refused {
-    Refused::Invalid("/lines: a task that can be taken has at least one".to_owned())
+    Refused::Invalid(Invalid::new("lines", Fault::NoLines))
 }

@@ -3,6 +3,7 @@
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
 use crate::event::{Event, EventName, Topic};
+use crate::fault::{Fault, Invalid};
 use crate::id::{BadName, Fence, Numbers, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
@@ -50,19 +51,19 @@ impl Goods {
         }
     }
 
-    /// Checks the bounds. The error begins with the path of the field.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Checks the bounds.
+    pub(super) fn check(&self) -> Result<(), Invalid> {
         match self {
             Goods::Serialized(serials) if serials.len() > SERIALS_MAX => {
-                Err(format!("/serials: at most {SERIALS_MAX}, not {}", serials.len()))
+                Err(Invalid::new("serials", Fault::TooMany { max: SERIALS_MAX, given: serials.len() }))
             }
             Goods::Serialized(serials) => {
                 let mut seen = HashSet::new();
                 let twice = serials.iter().find(|serial| !seen.insert(*serial));
-                twice.map_or(Ok(()), |serial| Err(format!("/serials: {serial} is there twice")))
+                twice.map_or(Ok(()), |serial| Err(Invalid::new("serials", Fault::Twice(serial.clone()))))
             }
             Goods::Quantity(quantity) if !(1..=QUANTITY_MAX).contains(quantity) => {
-                Err(format!("/quantity: must be between 1 and {QUANTITY_MAX}"))
+                Err(Invalid::new("quantity", Fault::OutOfBounds { min: 1, max: QUANTITY_MAX }))
             }
             Goods::Quantity(_) => Ok(()),
         }

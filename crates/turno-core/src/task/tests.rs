@@ -6,6 +6,7 @@ mod waiting;
 
 use super::*;
 use crate::audit::{AuditAction, Draft};
+use crate::fault::Fault;
 use crate::id::{Numbers, Serial, Sku};
 use crate::lease::{Action as OnLease, Holder, Policy, State};
 use crate::time::Span;
@@ -406,17 +407,16 @@ fn edit_with_an_old_version_is_refused() {
 }
 
 #[test]
-fn invalid_lines_are_refused_with_the_path_of_the_field() {
+fn invalid_lines_are_refused_with_index_field_and_fault() {
     let mut bench = Bench::empty();
     let twice = Goods::Serialized(vec![serial("A1"), serial("A1")]);
     let lines = vec![line("a", Movement::In, Goods::Quantity(1)), line("b", Movement::In, twice)];
     let refused = bench.ask(ANA, Action::Create { title: "x".to_owned(), lines, ready: false, once: None });
-    assert_eq!(refused, Err(Refused::Invalid("/lines/1/serials: A1 is there twice".to_owned())));
+    assert_eq!(refused, Err(Refused::Invalid(Invalid::new("serials", Fault::Twice(serial("A1"))).at(1))));
     let none = vec![line("a", Movement::Out, Goods::Quantity(0))];
-    assert!(matches!(
-        bench.ask(ANA, Action::Create { title: "x".to_owned(), lines: none, ready: false, once: None }),
-        Err(Refused::Invalid(text)) if text.starts_with("/lines/0/quantity")
-    ));
+    let refused = bench.ask(ANA, Action::Create { title: "x".to_owned(), lines: none, ready: false, once: None });
+    let bounds = Fault::OutOfBounds { min: 1, max: crate::limits::QUANTITY_MAX };
+    assert_eq!(refused, Err(Refused::Invalid(Invalid::new("quantity", bounds).at(0))));
     assert!(
         bench.ask(ANA, Action::Create { title: "  ".to_owned(), lines: Vec::new(), ready: false, once: None }).is_err()
     );

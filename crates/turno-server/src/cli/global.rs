@@ -95,9 +95,12 @@ pub(crate) fn refused(error: Error) -> Failure {
         }
         Error::Refused(ChangeRefused::Exists(_)) => "use `turno user change`, or another id",
         Error::Refused(ChangeRefused::LastAdmin(_)) => "add another one first: `turno user add ID --role admin`",
-        Error::Refused(_) | Error::Invalid(_) | Error::Lease(_) | Error::Policy(_) | Error::TooDeep { .. } => {
-            "correct it and try again"
-        }
+        Error::Refused(_)
+        | Error::Invalid(_)
+        | Error::Name(_)
+        | Error::Misuse(_)
+        | Error::Lease(_)
+        | Error::Policy(_) => "correct it and try again",
         Error::Overloaded => "try again in a moment",
         _ => "check that the database runs and can be written, and try again",
     };
@@ -105,9 +108,10 @@ pub(crate) fn refused(error: Error) -> Failure {
     match &error {
         // A value that can never be valid is wrong usage, as it is for a server.
         Error::Invalid(_)
+        | Error::Name(_)
+        | Error::Misuse(_)
         | Error::Lease(_)
         | Error::Policy(_)
-        | Error::TooDeep { .. }
         | Error::Refused(ChangeRefused::Invalid(_)) => Failure::usage(cause, next),
         _ => Failure::failed(cause, next),
     }

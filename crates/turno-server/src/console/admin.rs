@@ -37,8 +37,7 @@ pub(super) fn routes() -> Router<Shared> {
 pub(super) const ROLES: [Role; 3] = [Role::Viewer, Role::Editor, Role::Admin];
 
 fn role(name: &str) -> Result<Role, Problem> {
-    let found = ROLES.into_iter().find(|role| role.as_str() == name);
-    found.ok_or_else(|| Problem::new(Code::BadField).field("role").cause("viewer, editor or admin"))
+    name.parse::<Role>().map_err(|unknown| Problem::new(Code::BadField).field("role").cause(unknown))
 }
 
 /// A secret that is shown once, because only its hash is stored.

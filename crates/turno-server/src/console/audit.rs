@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::audit::{AuditAction, Entry};
+use turno::core::fault::Fault;
 use turno::core::id::UserId;
 use turno::core::time::{Span, Time};
 use turno::store::AuditQuery;
@@ -54,7 +55,7 @@ impl Filters {
         let (action, resource) = (some(&self.action), some(&self.resource));
         let texts = [("action", &action), ("resource", &resource)];
         if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_ref().is_some_and(|text| text.contains('\0'))) {
-            return Err(Problem::query(name, "without NUL"));
+            return Err(Problem::query(name, Fault::Nul));
         }
         let actor = some(&self.actor).map(|typed| UserId::new(page.user_of(&typed))).transpose()?;
         Ok(AuditQuery { action, actor, resource, ..AuditQuery::default() })

@@ -4,6 +4,7 @@ use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 
 use crate::http::{Code, Problem};
+use crate::texts::message::Message;
 
 /// The fields of a form. Unknown fields are ignored, because browsers send the pressed button, too.
 pub(crate) struct Form<T>(pub(crate) T);
@@ -14,7 +15,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match axum::Form::from_request(request, state).await {
             Ok(axum::Form(fields)) => Ok(Form(fields)),
-            Err(rejection) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
+            Err(_) => Err(Problem::new(Code::BadBody).cause(Message::new("json-form"))),
         }
     }
 }

@@ -20,7 +20,8 @@ use super::when::When;
 use super::who::Who;
 use super::{assets, badge};
 use crate::http::{App, Caller, Code, Problem, Shared, cookie, identify};
-use crate::texts::{Language, causes};
+use crate::texts::Language;
+use crate::texts::message::Message;
 
 /// The cookie with the chosen language.
 pub(super) const LANGUAGE: &str = "turno_language";
@@ -173,9 +174,9 @@ impl Page {
         redirect_with(back, &Flash::bad(said))
     }
 
-    /// Translates a cause from the library or a parser.
-    pub(crate) fn cause(&self, cause: impl std::fmt::Display) -> String {
-        causes::translate(&self.app.texts, self.language, &cause.to_string())
+    /// Renders a message.
+    pub(crate) fn render(&self, message: &Message) -> String {
+        message.render(&self.app.texts, self.language)
     }
 
     /// Renders a problem as a sentence.

@@ -154,7 +154,7 @@ async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     };
     let (mut events, mut cursor) = (Vec::new(), None);
     if !queue.is_empty() {
-        let bad = |cause: String| Problem::query("state", cause);
+        let bad = |cause| Problem::query("state", cause);
         let query = ItemQuery {
             state: state.as_deref().map(str::parse::<ItemState>).transpose().map_err(bad)?,
             key: key.as_deref().map(Key::new).transpose()?,

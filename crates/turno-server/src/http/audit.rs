@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use turno::core::audit::{Entry, Head};
+use turno::core::fault::Fault;
 use turno::core::id::UserId;
 use turno::store::AuditQuery;
 use utoipa_axum::router::OpenApiRouter;
@@ -85,7 +86,7 @@ async fn audit_list(caller: Caller, Query(query): Query<EntriesQuery>) -> Result
     let actor = actor.map_err(|cause| Problem::query("actor", cause))?;
     let texts = [("action", &query.action), ("resource", &query.resource)];
     if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_ref().is_some_and(|text| text.contains('\0'))) {
-        return Err(Problem::query(name, "without NUL"));
+        return Err(Problem::query(name, Fault::Nul));
     }
     let (action, resource, limit) = (query.action, query.resource, wanted.one_more());
     let entries = caller.0.audit(AuditQuery { after: None, before, action, actor, resource, limit }).await?;

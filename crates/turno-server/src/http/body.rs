@@ -11,6 +11,7 @@
 mod budget;
 mod unread;
 
+use crate::texts::message::Message;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -223,8 +224,7 @@ impl Incoming {
                 Some(Ok(Err(_))) => {}
                 Some(Err(_)) => {
                     self.over = true;
-                    let cause = "the body broke off before its end; send all of it";
-                    return Err(Problem::new(Code::BadBody).cause(cause));
+                    return Err(Problem::new(Code::BadBody).cause(Message::new("json-broke-off")));
                 }
             }
         }

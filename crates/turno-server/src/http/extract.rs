@@ -2,7 +2,9 @@
 //!
 //! The types have the names of axum's own, because utoipa recognises the handlers' arguments by them.
 
+mod fault;
 mod objects;
+mod query;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -13,7 +15,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::problem::{Code, Problem};
-use objects::Objects;
+use crate::texts::causes::Cause;
+use crate::texts::message::Message;
+use fault::BadValue;
+use objects::{Kept, Objects};
 
 /// A JSON body of a request or an answer.
 #[derive(Clone, Copy, Debug)]
@@ -35,56 +40,48 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
 /// Returns the body, which the guard has read before the handler runs.
 pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
-    let whole = body.collect().await.map_err(|error| Problem::new(Code::BadBody).cause(error))?;
+    let whole = body.collect().await.map_err(|_| Problem::new(Code::BadBody).cause(Message::new("json-broke-off")))?;
     Ok(whole.to_bytes())
 }
 
 /// Parses a body. An absent body counts as an empty object, so that a missing field is reported by name.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let read = T::deserialize(Objects(&mut reader)).and_then(|body| reader.end().map(|()| body));
-    // Finding the bad field needs a slower parser, so it runs only after an error.
-    read.map_err(|_| {
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        match serde_path_to_error::deserialize::<_, T>(Objects(&mut reader)) {
-            Err(error) => wrong_field(bytes, &error),
-            Ok(_) => match reader.end() {
-                Err(error) => Problem::new(Code::BadBody).cause(error),
-                Ok(()) => Problem::new(Code::BadBody),
-            },
+    let (mut reader, kept) = (serde_json::Deserializer::from_slice(bytes), Kept::default());
+    if let Ok(body) = T::deserialize(Objects::new(&mut reader, &kept))
+        && reader.end().is_ok()
+    {
+        return Ok(body);
+    }
+    // The strict reader does not tell a syntax error from a wrong type, so a second parser looks for the former.
+    if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+        return Err(Problem::new(Code::BadBody).cause(BadValue::syntax(&error)));
+    }
+    // Finding the path of the bad field costs more, so it happens only after an error.
+    let (mut reader, kept) = (serde_json::Deserializer::from_slice(bytes), Kept::default());
+    match serde_path_to_error::deserialize::<_, T>(Objects::new(&mut reader, &kept)) {
+        Err(error) => {
+            let path = error.path().to_string();
+            Err(wrong_field(if path == "." { "" } else { &path }, error.inner()))
         }
-    })
+        Ok(_) => Err(Problem::new(Code::BadBody).cause(BadValue::Other)),
+    }
 }
 
-fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let cause = error.inner();
-    // The parser also reports a syntax error if an enum has the wrong JSON type. The body is still valid JSON then.
-    let sound = || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
-    if (cause.is_syntax() || cause.is_eof() || cause.is_io()) && !sound() {
-        return Problem::new(Code::BadBody).cause(cause);
-    }
-    let text = without_types(&cause.to_string());
-    let path = error.path().to_string();
-    let within = if path == "." { "" } else { path.as_str() };
-    // For a missing or unknown field, the message names the field and the path does not.
-    let named =
-        text.split('`').nth(1).filter(|_| text.starts_with("missing field") || text.starts_with("unknown field"));
-    let missing = text.starts_with("missing field");
-    let field = match (within, named) {
+fn wrong_field(within: &str, bad: &BadValue) -> Problem {
+    // The path ends at the object, if a field is missing or unknown.
+    let field = match (within, bad.named()) {
         ("", Some(named)) => named.to_owned(),
         (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
-        ("", None) => return Problem::new(Code::BadBody).cause(text),
+        ("", None) => return Problem::new(Code::BadBody).cause(bad.message()),
         (within, _) => within.to_owned(),
     };
-    let fault = match named {
-        Some(_) if missing => "missing",
-        Some(_) => "unknown",
-        None => "other",
-    };
-    // The field is named, so the position in the text is cut.
-    let text = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
-    Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(text)
+    Problem::new(Code::BadField).field(&field).arg("fault", bad.variant()).cause(bad.message())
+}
+
+/// Returns the message of a text that is not JSON.
+pub(crate) fn syntax_message(error: &serde_json::Error) -> Message {
+    BadValue::syntax(error).message()
 }
 
 /// Removes names of Rust types from a message. A client that sends JSON knows them as objects.
@@ -117,22 +114,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
-            Ok(axum::extract::Query(value)) => Ok(Query(value)),
-            Err(rejection) => {
-                let text =
-                    std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
-                // The text is like `limit: invalid digit …`, or like "unknown field `limt`, …".
-                let named = text.split('`').nth(1).filter(|_| text.contains("field `"));
-                let named = named.or_else(|| text.split_once(':').map(|(name, _)| name));
-                let problem = Problem::new(Code::BadQuery);
-                let problem = match named.filter(|name| !name.contains(' ')) {
-                    Some(name) => problem.field(name),
-                    None => problem,
-                };
-                Err(problem.cause(&text))
-            }
-        }
+        let read = query::read(parts.uri.query().unwrap_or_default().as_bytes());
+        read.map(Query).map_err(|(field, bad)| match field {
+            Some(field) => Problem::query(&field, bad),
+            None => Problem::new(Code::BadQuery).cause(bad),
+        })
     }
 }
 

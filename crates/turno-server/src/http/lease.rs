@@ -12,7 +12,9 @@ mod read;
 mod view;
 mod wait;
 
+use crate::texts::message::Message;
 use serde::Deserialize;
+use turno::core::fault::Fault;
 use turno::core::id::{Instance, Resource};
 use turno::core::lease::{Action, Ending, Holder, Outcome, Refused, State};
 use turno::core::limits::TEXT_MAX;
@@ -29,7 +31,7 @@ pub(super) use view::{EndedView, LeaseView};
 
 use super::app::Shared;
 use super::caller::Caller;
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, bad_field};
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
@@ -55,8 +57,8 @@ pub(super) struct InstanceBody {
 pub(super) fn span(field: &str, ms: Option<i64>, max: i64) -> Result<Option<Span>, Problem> {
     match ms {
         Some(ms) if !(0..=max).contains(&ms) => {
-            let bound = if max == i64::MAX { "0 or more".to_owned() } else { format!("between 0 and {max}") };
-            Err(Problem::new(Code::BadField).field(field).cause(bound))
+            let zero_or_more = || Problem::new(Code::BadField).field(field).cause(Message::new("error-zero-or-more"));
+            Err(if max == i64::MAX { zero_or_more() } else { bad_field(field, &Fault::OutOfBounds { min: 0, max }) })
         }
         ms => Ok(ms.map(Span)),
     }
@@ -64,12 +66,11 @@ pub(super) fn span(field: &str, ms: Option<i64>, max: i64) -> Result<Option<Span
 
 /// Checks a text that a person entered, such as a reason: its length, and that it is not empty if it is required.
 pub(crate) fn text(field: &str, text: String, required: bool) -> Result<String, Problem> {
-    let bad = |cause: String| Err(Problem::new(Code::BadField).field(field).cause(cause));
     if required && text.trim().is_empty() {
-        return bad("it is empty; say why, for whoever reads the audit".to_owned());
+        return Err(Problem::new(Code::BadField).field(field).cause(Message::new("error-reason-empty")));
     }
     if text.len() > TEXT_MAX {
-        return bad(format!("it has more than {TEXT_MAX} bytes; shorten it"));
+        return Err(bad_field(field, &Fault::TooLarge { max: TEXT_MAX }));
     }
     Ok(text)
 }

@@ -4,6 +4,7 @@
 //! content, and is validated like any input.
 
 use serde::{Deserialize, Serialize};
+use turno::core::fault::Fault;
 
 use super::problem::Problem;
 
@@ -34,7 +35,7 @@ impl Wanted {
     pub(crate) fn new(limit: Option<u32>, cursor: Option<&str>) -> Result<Wanted, Problem> {
         let limit = limit.unwrap_or(LIMIT_USUAL);
         if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(Problem::query("limit", format_args!("between 1 and {LIMIT_MAX}")));
+            return Err(Problem::query("limit", Fault::OutOfBounds { min: 1, max: LIMIT_MAX.into() }));
         }
         let after = cursor.map(|cursor| decode_cursor(cursor).ok_or_else(bad_cursor)).transpose()?;
         Ok(Wanted { limit, after })
@@ -90,7 +91,7 @@ impl PageQuery {
 }
 
 fn bad_cursor() -> Problem {
-    Problem::query("cursor", "pass on the next_cursor of the page before, unchanged")
+    Problem::query("cursor", Fault::Cursor)
 }
 
 pub(super) fn cursor(position: &str) -> String {

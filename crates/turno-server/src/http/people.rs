@@ -6,14 +6,16 @@ mod token;
 mod user;
 
 use turno::core::access::{Permission, Permissions};
+use turno::core::fault::Fault;
 use turno::core::id::{Resource, UserId};
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use me::Me;
 
 use super::app::{App, Shared};
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, bad_field};
 use crate::passwords::PasswordRefused;
+use crate::texts::message::Message;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().merge(me::routes()).merge(user::routes()).merge(token::routes()).merge(session::routes())
@@ -40,7 +42,7 @@ fn permissions(names: Option<Vec<String>>) -> Result<Option<Permissions>, Proble
 fn resources(prefixes: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
     let prefixes = prefixes.unwrap_or_default();
     if prefixes.len() > RESOURCES_MAX {
-        let cause = format!("at most {RESOURCES_MAX}; give the beginnings that they share");
+        let cause = Message::new("error-too-many-resources").number("max", RESOURCES_MAX);
         return Err(Problem::new(Code::BadField).field("resources").cause(cause));
     }
     for (n, prefix) in prefixes.iter().enumerate() {
@@ -57,16 +59,16 @@ fn user_id(field: &str, text: &str) -> Result<UserId, Problem> {
 
 /// Checks a display name from a body.
 pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
-    called(&text).map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
+    called(&text).map_err(|fault| bad_field(field, &fault))
 }
 
 /// Checks a display name. Calls outside HTTP use it too, so that one rule applies everywhere.
-pub(crate) fn called(text: &str) -> Result<String, String> {
+pub(crate) fn called(text: &str) -> Result<String, Fault> {
     let length = text.chars().count();
     if (1..=NAME_MAX).contains(&length) && !text.trim().is_empty() && !text.chars().any(char::is_control) {
         return Ok(text.to_owned());
     }
-    Err(format!("1 to {NAME_MAX} characters, without control characters"))
+    Err(Fault::Length { max: NAME_MAX })
 }
 
 /// Hashes a password from a body.

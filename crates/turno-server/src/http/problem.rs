@@ -7,15 +7,17 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use fluent_bundle::FluentArgs;
 use serde_json::{Map, Value};
 use turno::core::access::ChangeRefused;
+use turno::core::fault::{Fault, Invalid};
 use turno::core::id::BadName;
 use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
-use turno::{Denied, Error};
+use turno::{Denied, Error, Permission};
 
-use crate::texts::{Language, Texts, causes};
+use crate::texts::causes::{self, Cause};
+use crate::texts::message::Message;
+use crate::texts::{Language, Texts};
 
 /// Declares each code once: its Rust name, its public name and its status.
 macro_rules! codes {
@@ -30,6 +32,11 @@ macro_rules! codes {
             /// Returns the public name.
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $code),* }
+            }
+
+            /// Returns the id of the sentence in the locale files. Its attribute `title` is the title.
+            fn sentence(self) -> &'static str {
+                match self { $(Code::$name => concat!("problem-", $code)),* }
             }
 
             /// Returns the HTTP status.
@@ -105,21 +112,11 @@ pub(crate) struct Problem(Box<Inner>);
 #[derive(Clone, Debug)]
 struct Inner {
     code: Code,
-    /// Arguments of the sentence.
-    args: Vec<(&'static str, ArgValue)>,
+    /// The sentence for people.
+    sentence: Message,
     /// Members of the JSON document besides the standard ones, for programs.
     members: Map<String, Value>,
-    /// A sentence from a lower layer, which knows the cause best.
-    cause: Option<String>,
     retry_after_s: Option<u32>,
-}
-
-/// An argument of a sentence, before it is translated.
-#[derive(Clone, Debug)]
-enum ArgValue {
-    Text(String),
-    /// A duration. A time of day would need the reader's time zone.
-    Span(Span),
 }
 
 impl Problem {
@@ -130,24 +127,43 @@ impl Problem {
 
     pub(crate) fn new(code: Code) -> Problem {
         let retry_after_s = matches!(code.status(), 429 | 503).then_some(1);
-        Problem(Box::new(Inner { code, args: Vec::new(), members: Map::new(), cause: None, retry_after_s }))
+        Problem(Box::new(Inner { code, sentence: Message::new(code.sentence()), members: Map::new(), retry_after_s }))
     }
 
     /// Reports a bad query parameter.
-    pub(crate) fn query(field: &str, cause: impl std::fmt::Display) -> Problem {
-        Problem::new(Code::BadQuery).field(field).cause(format_args!("{field}: {cause}"))
+    pub(crate) fn query(field: &str, fault: impl Cause) -> Problem {
+        let cause = Message::new("error-field").text("field", field).message("fault", fault.message());
+        Problem::new(Code::BadQuery).field(field).cause(cause)
     }
 
-    /// Sets an argument of the sentence.
-    pub(crate) fn arg(mut self, name: &'static str, value: impl std::fmt::Display) -> Problem {
-        self.0.args.push((name, ArgValue::Text(value.to_string())));
-        self
+    /// Reports that a thing does not exist.
+    pub(crate) fn not_found(thing: impl Cause) -> Problem {
+        Problem::new(Code::NotFound).named("thing", thing)
+    }
+
+    fn say(self, add: impl FnOnce(Message) -> Message) -> Problem {
+        let inner = *self.0;
+        Problem(Box::new(Inner { sentence: add(inner.sentence), ..inner }))
+    }
+
+    /// Sets an argument of the sentence, which is shown unchanged.
+    pub(crate) fn arg(self, name: &'static str, value: impl std::fmt::Display) -> Problem {
+        self.say(|sentence| sentence.text(name, value))
+    }
+
+    /// Sets an argument of the sentence that has a message of its own.
+    pub(crate) fn named(self, name: &'static str, value: impl Cause) -> Problem {
+        self.say(|sentence| sentence.message(name, causes::message(&value)))
+    }
+
+    /// Sets the permission of the sentence.
+    fn permission(self, permission: Permission) -> Problem {
+        self.say(|sentence| sentence.permission("permission", permission))
     }
 
     /// Sets a duration as an argument of the sentence. It is rendered in the reader's language.
-    pub(crate) fn span(mut self, name: &'static str, span: Span) -> Problem {
-        self.0.args.push((name, ArgValue::Span(span)));
-        self
+    pub(crate) fn span(self, name: &'static str, span: Span) -> Problem {
+        self.say(|sentence| sentence.span(name, span))
     }
 
     /// Adds a member to the JSON document.
@@ -164,10 +180,9 @@ impl Problem {
         self.arg("field", name).with("field", name)
     }
 
-    /// Sets the sentence from a lower layer, which is shown after the problem's own.
-    pub(crate) fn cause(mut self, cause: impl std::fmt::Display) -> Problem {
-        self.0.cause = Some(cause.to_string());
-        self
+    /// Sets the cause from a lower layer, which is shown after the problem's own sentence.
+    pub(crate) fn cause(self, cause: impl Cause) -> Problem {
+        self.named("cause", cause)
     }
 
     pub(crate) fn retry_after(mut self, seconds: u32) -> Problem {
@@ -191,25 +206,10 @@ impl Problem {
 
     /// Renders the problem as a JSON document in this language.
     pub(crate) fn document(&self, texts: &Texts, language: Language, request: Option<&str>) -> Value {
-        let Inner { code, args, members, cause, .. } = &*self.0;
-        let mut named = FluentArgs::new();
-        for (name, value) in args {
-            let text = match value {
-                ArgValue::Span(span) => texts.span(language, *span),
-                ArgValue::Text(text) if *name == "permission" => texts.permission(language, text),
-                ArgValue::Text(text) if *name == "thing" => causes::translate(texts, language, text),
-                ArgValue::Text(text) => text.clone(),
-            };
-            named.set(*name, text);
-        }
-        let cause = cause.as_deref().map(|cause| causes::translate(texts, language, cause));
-        if let Some(cause) = &cause {
-            named.set("cause", cause.as_str());
-        }
-        let translate = |id: &str| texts.find(language, id, &named).map(std::borrow::Cow::into_owned);
+        let Inner { code, sentence, members, .. } = &*self.0;
         let name = code.as_str();
-        let title = translate(&format!("problem-{name}.title")).unwrap_or_else(|| name.to_owned());
-        let detail = translate(&format!("problem-{name}")).or_else(|| cause.clone()).unwrap_or_default();
+        let title = sentence.clone().attribute("title").render(texts, language);
+        let detail = sentence.render(texts, language);
         let mut document = members.clone();
         document.insert("type".to_owned(), format!("/docs#problem-{name}").into());
         document.insert("title".to_owned(), title.into());
@@ -276,7 +276,7 @@ impl From<Denied> for Problem {
         match denied {
             Denied::Unauthenticated => Problem::new(Code::Unauthenticated),
             Denied::Missing(permission) => {
-                Problem::new(Code::Forbidden).arg("permission", permission).with("permission", permission.as_str())
+                Problem::new(Code::Forbidden).permission(permission).with("permission", permission.as_str())
             }
             Denied::OtherResource(resource) => Problem::new(Code::OtherResource).arg("resource", resource),
         }
@@ -293,43 +293,62 @@ impl From<ChangeRefused> for Problem {
     fn from(refused: ChangeRefused) -> Problem {
         match refused {
             ChangeRefused::Denied(denied) => denied.into(),
-            ChangeRefused::MoreThanHeld(permission) => Problem::new(Code::MoreThanHeld).arg("permission", permission),
+            ChangeRefused::MoreThanHeld(permission) => Problem::new(Code::MoreThanHeld).permission(permission),
             ChangeRefused::LastAdmin(user) => Problem::new(Code::LastAdmin).arg("user", user),
             ChangeRefused::Exists(user) => Problem::new(Code::Exists).arg("thing", user),
-            ChangeRefused::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
-            ChangeRefused::HasAdmin => Problem::new(Code::Invalid).cause(refused),
-            ChangeRefused::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
+            ChangeRefused::Unknown(thing) => Problem::not_found(thing),
+            ChangeRefused::HasAdmin | ChangeRefused::Invalid(_) => Problem::new(Code::Invalid).cause(refused),
         }
     }
 }
 
 /// Reports a field whose JSON is nested too deeply.
-pub(super) fn too_deep(field: &str) -> Problem {
-    use turno::core::limits::PAYLOAD_DEPTH_MAX;
-    Problem::new(Code::PayloadTooDeep).field(field).arg("limit", PAYLOAD_DEPTH_MAX).with("limit", PAYLOAD_DEPTH_MAX)
+fn too_deep(field: &str, max: usize) -> Problem {
+    Problem::new(Code::PayloadTooDeep).field(field).arg("limit", max).with("limit", max)
+}
+
+/// Reports an invalid field, by the name that the caller gave it.
+pub(super) fn bad_field(field: &str, fault: &Fault) -> Problem {
+    match fault {
+        Fault::TooDeep { max } => too_deep(field, *max),
+        Fault::Twice(serial) => {
+            Problem::new(Code::BadField).field(field).arg("fault", "twice").arg("serial", serial).cause(fault.message())
+        }
+        fault => Problem::new(Code::BadField).field(field).cause(fault.message()),
+    }
+}
+
+/// Joins a message with its next step.
+pub(super) fn with_next(message: Message) -> Message {
+    let next = message.next();
+    Message::new("error-with-next").message("cause", message).message("next", next)
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         use turno::store::StoreError;
         match error {
-            Error::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
+            Error::Invalid(Invalid { field, fault: Fault::TooDeep { max }, .. }) => too_deep(field, max),
+            Error::Invalid(_) | Error::Name(_) | Error::Misuse(_) => Problem::new(Code::Invalid).cause(error.message()),
             Error::Policy(bad) => bad.into(),
-            Error::TooDeep { place } => too_deep(place.trim_start_matches('/')),
             Error::Denied(denied) => denied.into(),
             Error::Refused(refused) => refused.into(),
             Error::InstanceRequired => Problem::new(Code::InstanceRequired).field("instance"),
             Error::WrongStatus { task, status } => {
                 Problem::new(Code::WrongStatus).arg("task", task).arg("status", status).with("status_now", status)
             }
-            Error::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
+            Error::Unknown(thing) => Problem::not_found(thing),
             Error::Source(refused) => {
                 // The key is the only part that comes from the caller. The rest of a source is configuration.
                 let problem = match refused {
                     SourceRefused::NotAKey { .. } => Problem::new(Code::BadField).field("key"),
                     _ => Problem::new(Code::Invalid),
                 };
-                problem.cause(format!("{refused}; {}", refused.next()))
+                problem.cause(with_next(refused.message()))
+            }
+            Error::NoRandomness(_) | Error::Bug(_) => {
+                tracing::error!(%error, "a call failed because of this program or its machine");
+                Problem::new(Code::Internal)
             }
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
@@ -368,7 +387,10 @@ mod tests {
         for code in Code::ALL {
             for language in [Language::Spanish, Language::English] {
                 for id in [format!("problem-{}", code.as_str()), format!("problem-{}.title", code.as_str())] {
-                    assert!(texts.find(language, &id, &FluentArgs::new()).is_some(), "{id} in {language:?}");
+                    assert!(
+                        texts.find(language, &id, &fluent_bundle::FluentArgs::new()).is_some(),
+                        "{id} in {language:?}"
+                    );
                 }
             }
         }
@@ -377,14 +399,17 @@ mod tests {
     #[test]
     fn every_problem_is_translated_with_its_cause() {
         let texts = Texts::load();
-        let causes = ["", "resource is empty; give it 1 to 200 characters", "state: \"x\" is no status of a task"];
-        for (code, cause) in Code::ALL.iter().flat_map(|code| causes.map(|cause| (code, cause))) {
-            let problem = Problem::new(*code).field("state").arg("thing", "task 7").arg("permission", "queues.manage");
-            let problem = problem.span("since", Span::from_secs(300)).cause(cause);
+        let status = "x".parse::<turno::core::task::Status>().expect_err("there is no such status");
+        let name = turno::core::id::Resource::new("").expect_err("a resource is not empty");
+        let causes = [name.message(), status.message()];
+        for (code, cause) in Code::ALL.iter().flat_map(|code| causes.clone().map(|cause| (code, cause))) {
+            let task = turno::core::fault::Thing::Task(turno::core::task::TaskId(7));
+            let problem = Problem::new(*code).field("state").named("thing", task).permission(Permission::QueuesManage);
+            let problem = problem.span("since", Span::from_secs(300)).cause(cause.clone());
             let [spanish, english] =
                 [Language::Spanish, Language::English].map(|language| problem.document(&texts, language, None));
             for member in ["title", "detail"] {
-                assert_ne!(spanish[member], english[member], "{code:?} {cause}");
+                assert_ne!(spanish[member], english[member], "{code:?} {cause:?}");
             }
             let detail = spanish["detail"].as_str().unwrap_or_default();
             for english in ["is empty", "is no status", "task 7", "5 minutes"] {

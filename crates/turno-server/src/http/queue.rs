@@ -17,6 +17,7 @@ pub(crate) use manage::{EmptyBody, refused};
 pub(crate) use timeline::{Happened, audited, build as timeline};
 pub(crate) use why::explained;
 
+use crate::texts::message::Message;
 use turno::core::id::QueueName;
 use turno::core::sync::SourceRefused;
 use turno::{QueueHandle, SyncHandle};
@@ -70,8 +71,7 @@ pub(crate) async fn payload_may_change(app: &App, queue: &QueueName) -> Result<(
         Err(turno::Error::Source(SourceRefused::NoTable(_))) => Ok(()),
         _ => {
             let table = sync.source().table.display();
-            let cause =
-                format!("what is delivered is the row in {table}; correct it there, and retry without a payload");
+            let cause = Message::new("error-row-is-delivered").text("table", table);
             Err(Problem::new(Code::BadField).field("payload").cause(cause))
         }
     }

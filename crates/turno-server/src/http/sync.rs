@@ -17,9 +17,12 @@ use super::caller::Caller;
 use super::extract::{Json, Path, Query};
 use super::lease::text as lease_text;
 use super::listing::{Page, PageQuery};
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, with_next};
 use super::queue::overview::{self, QueueView};
 use crate::config::sync::SyncSource;
+use crate::texts::Language;
+use crate::texts::causes::Cause;
+use crate::texts::message::Message;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(source_list)).routes(routes!(source_get)).routes(routes!(source_resync))
@@ -62,7 +65,10 @@ pub(crate) struct SourceView {
     pub(crate) parts: Vec<PartView>,
     /// Why the source does not work: its state cannot be read, another object has a name that it needs, or the
     /// destination's secret is missing. Null if there is no problem.
-    pub(crate) problem: Option<String>,
+    problem: Option<String>,
+    /// The same as a message, for the console.
+    #[serde(skip)]
+    pub(crate) trouble: Option<Message>,
     /// Changes that wait for their first attempt.
     pub(crate) waiting: i64,
     /// Changes that failed and will be retried.
@@ -177,7 +183,7 @@ async fn source_resync(
     match (body.key, body.all) {
         (Some(key), false) => resync(&app, &caller, &name, key, reason).await.map(drop)?,
         (None, true) => resync_all(&app, &caller, &name, reason).await?,
-        _ => return Err(Problem::new(Code::BadField).field("key").cause("either key, or all")),
+        _ => return Err(Problem::new(Code::BadField).field("key").cause(Message::new("error-key-or-all"))),
     }
     Ok(StatusCode::ACCEPTED)
 }
@@ -246,7 +252,7 @@ pub(crate) async fn size(app: &App, caller: &Caller, name: &str) -> Result<i64, 
 
 fn find_source<'a>(app: &'a App, name: &str) -> Result<&'a SyncSource, Problem> {
     let found = app.sync_sources.iter().find(|source| source.name == name);
-    found.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", format!("source {name}")))
+    found.ok_or_else(|| Problem::not_found(Message::new("thing-source").text("source", name)))
 }
 
 async fn load_view(
@@ -273,11 +279,13 @@ async fn load_view(
         None => Installed::from_status(status.as_ref(), handle.has_triggers()).as_str(),
     };
     let taken = status.as_ref().and_then(SyncStatus::taken).map(SourceTrouble::Refused);
-    let problem = trouble.or(taken).map(|trouble| match trouble {
-        SourceTrouble::Refused(refused) => format!("{refused}; {}", refused.next()),
-        SourceTrouble::Rejected(cause) => cause,
+    let trouble = trouble.or(taken).map(|trouble| match trouble {
+        SourceTrouble::Refused(refused) => with_next(refused.message()),
+        SourceTrouble::Rejected(cause) => Message::verbatim(cause),
     });
-    let problem = problem.or_else(|| app.deliveries.unsigned(&source.queue).map(str::to_owned));
+    let unsigned = || app.deliveries.unsigned(&source.queue);
+    let trouble = trouble.or_else(|| unsigned().map(|why| Message::new("error-setting").sentence("cause", why)));
+    let problem = trouble.as_ref().map(|trouble| trouble.render(&app.texts, Language::English));
     let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {
         name: source.name.clone(),
@@ -294,6 +302,7 @@ async fn load_view(
         view: source.view.as_ref().map(ToString::to_string),
         installed,
         problem,
+        trouble,
         waiting: counts.pending,
         failing: counts.error,
         exhausted: counts.exhausted,

@@ -7,6 +7,7 @@ mod read;
 mod view;
 mod write;
 
+use crate::texts::message::Message;
 use turno::TaskAnswer;
 use turno::core::id::Resource;
 use turno::core::task::{Action, TaskId};
@@ -17,7 +18,7 @@ pub(super) use write::if_match;
 
 use super::app::Shared;
 use super::caller::Caller;
-use super::problem::{Code, Problem};
+use super::problem::Problem;
 use super::reader::Reader;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -42,7 +43,7 @@ pub(crate) async fn changed(
 
 /// Parses the task id of a path. Only the canonical form of a number is accepted, so that a task has one address.
 pub(crate) fn task_id(text: &str) -> Result<TaskId, Problem> {
-    let unknown = || Problem::new(Code::NotFound).arg("thing", format_args!("task {text}"));
+    let unknown = || Problem::not_found(Message::new("thing-task").text("task", text));
     let resource = Resource::new(format!("task:{text}")).map_err(|_| unknown())?;
     TaskId::from_resource(&resource).filter(|id| id.0 > 0).ok_or_else(unknown)
 }
@@ -50,11 +51,12 @@ pub(crate) fn task_id(text: &str) -> Result<TaskId, Problem> {
 /// Parses the line number of a path.
 fn line_number(text: &str) -> Result<u32, Problem> {
     let number = text.parse().ok().filter(|number: &u32| number.to_string() == text);
-    number.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", format_args!("line {text}")))
+    number.ok_or_else(|| Problem::not_found(Message::new("thing-line").text("line", text)))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::problem::Code;
     use super::*;
 
     #[test]

@@ -6,6 +6,7 @@
 use std::fmt::Display;
 
 use fluent_bundle::FluentArgs;
+use turno::Permission;
 use turno::core::time::Span;
 
 use super::{Language, Texts};
@@ -27,8 +28,12 @@ enum Arg {
     Number(i64),
     /// A duration. A time of day would need the reader's time zone.
     Span(Span),
+    /// A permission, by its name for people.
+    Permission(Permission),
     /// Another message inside this one.
     Message(Message),
+    /// An English sentence of the configuration, which is translated by its words.
+    Sentence(String),
 }
 
 impl Message {
@@ -37,14 +42,19 @@ impl Message {
         Message { id, attribute: None, args: Vec::new() }
     }
 
+    /// Makes a message of a text that no language changes, such as the answer of a database.
+    pub(crate) fn verbatim(text: impl Display) -> Message {
+        Message::new("error-text").text("text", text)
+    }
+
     /// Selects an attribute of the message, such as its next step. The data stay.
     pub(crate) fn attribute(self, name: &'static str) -> Message {
         Message { attribute: Some(name), ..self }
     }
 
-    /// Returns the id in the locale files.
-    pub(crate) fn id(&self) -> &'static str {
-        self.id
+    /// Returns the next step that belongs to this message: its attribute `next`.
+    pub(crate) fn next(&self) -> Message {
+        self.clone().attribute("next")
     }
 
     /// Adds a name or a text, which is shown unchanged.
@@ -60,6 +70,16 @@ impl Message {
     /// Adds a duration, which is shown with one number and one unit.
     pub(crate) fn span(self, name: &'static str, value: Span) -> Message {
         self.with(name, Arg::Span(value))
+    }
+
+    /// Adds a permission, which is shown with its name for people.
+    pub(crate) fn permission(self, name: &'static str, value: Permission) -> Message {
+        self.with(name, Arg::Permission(value))
+    }
+
+    /// Adds an English sentence of the configuration, which is translated by its words.
+    pub(crate) fn sentence(self, name: &'static str, value: impl Display) -> Message {
+        self.with(name, Arg::Sentence(value.to_string()))
     }
 
     /// Adds a message, which is rendered in the same language.
@@ -80,6 +100,10 @@ impl Message {
                 Arg::Text(text) => args.set(*name, text.as_str()),
                 Arg::Number(number) => args.set(*name, *number),
                 Arg::Span(span) => args.set(*name, texts.span(language, *span)),
+                Arg::Permission(permission) => {
+                    args.set(*name, texts.permission(language, permission.as_str()));
+                }
+                Arg::Sentence(text) => args.set(*name, super::causes::translate(texts, language, text)),
                 Arg::Message(message) => args.set(*name, message.render(texts, language)),
             }
         }

@@ -58,7 +58,7 @@ async fn a_list_instead_of_an_object_is_refused_by_every_route(world: World) {
                 let refused = answer(request.send().await.unwrap()).await.problem(400, "bad_field");
                 assert_eq!(refused["field"], path_in_body, "{path} {body}");
                 let detail = refused["detail"].as_str().unwrap();
-                assert!(detail.contains("sequence, expected an object"), "{path} {body}: {detail}");
+                assert!(detail.contains("must be an object"), "{path} {body}: {detail}");
                 seen.push(format!("{path} {path_in_body}"));
             }
         }
@@ -113,8 +113,8 @@ async fn a_list_is_never_read_as_the_fields_of_an_object(world: World) {
 async fn a_list_instead_of_an_object_is_refused_in_the_callers_language(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     for (language, expected) in [
-        ("es", "El campo deliveries[0] no es válido: es una lista, y se espera un objeto"),
-        ("en", "The field deliveries[0] is not valid: invalid type: sequence, expected an object"),
+        ("es", "El campo deliveries[0] no es válido: debe ser un objeto"),
+        ("en", "The field deliveries[0] is not valid: must be an object"),
     ] {
         let request = eva.request(Method::POST, "/v1/queues/mails/ack").header("Accept-Language", language);
         let body = json!({ "deliveries": [["x", 1, null]] });

@@ -12,7 +12,7 @@ use turno::core::time::Span;
 use turno::queue::Claim;
 use turno::store::{AuditQuery, LeaseQuery};
 use turno::task::NewTask;
-use turno::{Error, Job, LeaseAnswer, Live, NewPerson, NewToken, PersonChange, Subscription, Turno};
+use turno::{Error, Job, LeaseAnswer, Live, Misuse, NewPerson, NewToken, PersonChange, Subscription, Turno};
 
 super::cases![
     a_token_has_only_rights_in_both_its_scope_and_its_owners_role,
@@ -115,7 +115,10 @@ async fn without_the_permission_nothing_changes(world: World) {
     let task = viewer.task_command(None, viewer.holder(None), NewTask::titled("t").lines(Vec::new()).into()).await;
     assert_eq!(task.unwrap_err(), missing(Permission::InventoryManage));
     let foreign = editor.lease_command(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
-    assert!(matches!(foreign, Err(Error::Invalid(_))), "a caller cannot act in another user's name");
+    assert!(
+        matches!(foreign, Err(Error::Misuse(Misuse::OtherHolder { .. }))),
+        "a caller cannot act in another user's name"
+    );
 
     let (_, state) = root.lease_state(resource("r")).await.unwrap();
     assert_eq!(state, held.state, "the lock is as it was");
@@ -336,10 +339,10 @@ async fn a_caller_cannot_submit_an_expel_command(world: World) {
     for turno in [&ana, &eva, &world.turno] {
         assert!(matches!(
             turno.lease_command(named(turno, id.resource().as_str(), expel())).await,
-            Err(Error::Invalid(_))
+            Err(Error::Misuse(Misuse::Expel))
         ));
         let as_task = turno.task_command(Some(id), turno.holder(None), task::Action::Lease(expel())).await;
-        assert!(matches!(as_task, Err(Error::Invalid(_))));
+        assert!(matches!(as_task, Err(Error::Misuse(Misuse::Expel))));
     }
     let force = task::Action::Lease(Action::ForceRelease { reason: "x".to_owned(), fence: None });
     let refused = ana.task_command(Some(id), ana.holder(None), force).await;

@@ -234,7 +234,7 @@ async fn a_request_id_counts_per_instance_and_queue(world: World) {
     assert_eq!(request(&other, 1, "r").await[0].reference.queue, other.row().await.unwrap().id);
     for bad in ["", "línea\nnueva", &"x".repeat(201)] {
         let refused = queue.claim(Claim::by("worker-1").request(bad)).await;
-        assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Name(_))), "{refused:?}");
     }
 }
 

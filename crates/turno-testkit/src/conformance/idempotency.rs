@@ -5,7 +5,7 @@ use turno::core::audit::Hash;
 use turno::core::task::{Goods, Movement, NewLine, Outcome, TaskId};
 use turno::core::time::Span;
 use turno::task::NewTask;
-use turno::{Answer, Error, NewPerson, NewToken, Once, Role, TaskAnswer, TaskQuery, Turno};
+use turno::{Answer, Error, Misuse, NewPerson, NewToken, Once, Role, TaskAnswer, TaskQuery, Turno};
 
 super::cases![
     the_first_answer_under_a_key_is_kept_for_a_day,
@@ -53,9 +53,9 @@ async fn only_the_embedding_program_can_keep_answers(world: World) {
     world.turno.add_person(NewPerson::new("eva", "Eva", Role::Admin).unwrap()).await.unwrap();
     let (_, secret) = world.turno.create_token(NewToken::for_user("eva").unwrap()).await.unwrap();
     let eva = world.turno.authenticate(&secret).await.unwrap();
-    assert!(matches!(eva.keep_answer("s", "k", answer(1)).await, Err(Error::Invalid(_))));
-    assert!(matches!(eva.answer("s", "k").await, Err(Error::Invalid(_))));
-    assert!(matches!(world.turno.answer("s", "").await, Err(Error::Invalid(_))), "an empty key is invalid");
+    assert!(matches!(eva.keep_answer("s", "k", answer(1)).await, Err(Error::Misuse(Misuse::TrustedOnly))));
+    assert!(matches!(eva.answer("s", "k").await, Err(Error::Misuse(Misuse::TrustedOnly))));
+    assert!(matches!(world.turno.answer("s", "").await, Err(Error::Name(_))), "an empty key is invalid");
     assert_eq!(world.turno.answer("s", "k").await, Ok(None));
 }
 

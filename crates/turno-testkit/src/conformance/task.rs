@@ -4,6 +4,7 @@ use super::world::{World, holder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use turno::clock::Manual;
+use turno::core::fault::Thing;
 use turno::core::id::{Fence, Serial, Sku};
 use turno::core::lease::{self, Action as OnLease, Cause};
 use turno::core::task::{
@@ -143,7 +144,7 @@ async fn lease_calls_on_a_task_follow_the_tasks_rules(world: World) {
     let turno = &world.turno;
     let wish = || OnLease::Claim { ttl: None, wait: false };
     let unknown = turno.lease_command(turno.command("task:99", "ana", wish()).unwrap()).await;
-    assert_eq!(unknown, Err(Error::Unknown("task 99".to_owned())));
+    assert_eq!(unknown, Err(Error::Unknown(Thing::Task(TaskId(99)))));
     let (_, state) = turno.lease_state(TaskId(99).resource()).await.unwrap();
     assert_eq!(state.grant, None, "a refused claim locks nothing");
     let id = ready(turno, vec![units("x", Movement::In, 1)]).await;

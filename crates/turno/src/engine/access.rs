@@ -13,7 +13,7 @@ pub use people::{NewPerson, NewToken, PersonChange};
 
 use super::commit::{Job, Reply, gather};
 use super::{Inner, Turno};
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::store::{Store, StoreError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -203,9 +203,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn on_behalf_of(&self, user: UserId) -> Result<Turno, Error> {
-        let caller = self.caller.as_ref().ok_or_else(|| {
-            Error::Invalid("only somebody who is signed in can act for somebody else; authenticate first".to_owned())
-        })?;
+        let caller = self.caller.as_ref().ok_or(Misuse::NotAuthenticated)?;
         self.authorize(Needs::permission(Permission::SessionsMint)).await?;
         let settled = self.in_the_name_of(caller.settled(), user.clone()).await?;
         let caller = Identity { hash: caller.hash, behalf: Some(user), settled: Mutex::new(settled) };
@@ -304,10 +302,7 @@ impl Turno {
             return Ok(());
         };
         if who.user != principal.user {
-            return Err(Error::Invalid(format!(
-                "{} cannot hold anything as {}; act on their behalf instead",
-                principal.user, who.user
-            )));
+            return Err(Misuse::OtherHolder { caller: principal.user.clone(), holder: who.user.clone() }.into());
         }
         if holds && principal.machine && who.instance.is_none() { Err(Error::InstanceRequired) } else { Ok(()) }
     }

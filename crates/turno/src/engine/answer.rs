@@ -6,6 +6,7 @@
 use super::Turno;
 use crate::error::Error;
 use crate::store::Answer;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::Once;
 use turno_core::limits::{ANSWER_KEPT, PAYLOAD_MAX};
 use turno_core::time::Time;
@@ -46,8 +47,11 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn keep_answer(&self, scope: &str, key: &str, answer: Answer) -> Result<Answer, Error> {
-        if answer.body.len() > PAYLOAD_MAX || answer.body.contains('\0') {
-            return Err(Error::Invalid(format!("an answer is kept up to {PAYLOAD_MAX} bytes, and without NUL")));
+        if answer.body.len() > PAYLOAD_MAX {
+            return Err(Invalid::new("body", Fault::TooLarge { max: PAYLOAD_MAX }).into());
+        }
+        if answer.body.contains('\0') {
+            return Err(Invalid::new("body", Fault::Nul).into());
         }
         let (now, lapsed) = (self.inner.clock.estimate(), self.answers_lapsed());
         Ok(self.store()?.keep_answer(Once::new(scope, key)?, answer, now, lapsed).await?)

@@ -2,7 +2,7 @@
 
 use super::Turno;
 use super::access::Needs;
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::store::{Check, Damaged, Finding, QueueRow, RepairGroup, StoreError};
 use std::collections::HashSet;
 use turno_core::access::{Permission, Role};
@@ -170,7 +170,7 @@ impl Turno {
         // The copy contains everything, including hashes of secrets, and is written wherever this program may write.
         self.authorize_read(Needs::permission(Permission::UsersManage)).await?;
         if self.principal().is_some_and(|principal| !principal.is_unrestricted(Role::Admin)) {
-            return Err(Error::Invalid("only a full administrator's token can copy the database".to_owned()));
+            return Err(Misuse::FullAdminOnly.into());
         }
         Ok(self.inner.store.backup(to.into()).await?)
     }

@@ -8,10 +8,11 @@ pub use handle::{ClaimLease, Heartbeat, Lease};
 use super::access::{Needs, RENEWALS_MAX};
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::store::{LeaseQuery, Past, Peeked, StoreError};
 use std::time::Duration;
 use turno_core::access::Permission;
+use turno_core::fault::Thing;
 use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Command, Ending, Holder, Outcome, Refused, State};
 use turno_core::limits::TICKET_TTL;
@@ -154,7 +155,7 @@ impl Turno {
                     Err(task::Refused::WrongStatus(status)) => {
                         return Err(Error::WrongStatus { task: task.0, status: status.as_str() });
                     }
-                    _ => return Err(Error::Unknown(format!("task {task}"))),
+                    _ => return Err(Error::Unknown(Thing::Task(task))),
                 };
                 Ok(LeaseAnswer { answer, state: outcome.lease, now: outcome.now })
             }
@@ -347,8 +348,8 @@ pub(super) fn claims_or_waits(action: &Action) -> bool {
 pub(super) fn permission(action: &Action, task: bool) -> Result<Permission, Error> {
     match action {
         Action::ForceClaim { .. } | Action::ForceRelease { .. } => Ok(Permission::LocksOverride),
-        Action::Expel { .. } => Err(Error::Invalid("lock the user out instead; their leases end with that".to_owned())),
-        Action::Look => Err(Error::Invalid("the engine looks at leases itself, when they are due".to_owned())),
+        Action::Expel { .. } => Err(Misuse::Expel.into()),
+        Action::Look => Err(Misuse::Look.into()),
         _ if task => Ok(Permission::InventoryManage),
         _ => Ok(Permission::LeasesUse),
     }

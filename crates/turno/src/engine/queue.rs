@@ -22,8 +22,9 @@ use crate::error::Error;
 use crate::store::{PushChange, PutQueue, QueueRow, StoreError};
 use std::sync::Arc;
 use turno_core::access::Permission;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{ItemId, Key, QueueName, check_action};
-use turno_core::limits::{BATCH_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX};
+use turno_core::limits::{BATCH_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX, SPAN_MAX};
 use turno_core::queue::{Accepted, DeliveryRef, Enqueue, Kind, NewItem, Policy};
 use turno_core::text::json_is_within;
 use turno_core::time::{Span, Time};
@@ -53,7 +54,7 @@ impl Draft {
     /// ```
     pub fn json(payload: &(impl serde::Serialize + ?Sized)) -> Result<Draft, Error> {
         let json = serde_json::to_string(payload);
-        let payload = json.map_err(|error| Error::Invalid(format!("/payload: {error}")))?.into();
+        let payload = json.map_err(|error| Invalid::new("payload", Fault::NotJson(error.to_string())))?.into();
         Ok(Draft { payload, ..Draft::default() })
     }
 
@@ -276,16 +277,13 @@ impl QueueHandle {
     /// ```
     pub async fn enqueue(&self, items: Vec<Draft>) -> Result<Vec<(ItemId, Accepted)>, Error> {
         if items.len() > BATCH_MAX {
-            return Err(Error::Invalid(format!("at most {BATCH_MAX} items at once, not {}", items.len())));
+            return Err(Invalid::new("items", Fault::TooMany { max: BATCH_MAX, given: items.len() }).into());
         }
         let row = self.row().await?;
         let items: Vec<NewItem> = items
             .into_iter()
             .enumerate()
-            .map(|(index, draft)| {
-                check_depth(&draft.payload, || format!("/{index}/payload"))?;
-                admit(draft, row.policy.kind).map_err(|error| Error::Invalid(format!("/{index}{error}")))
-            })
+            .map(|(index, draft)| admit(draft, row.policy.kind).map_err(|invalid| invalid.at(index)))
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
@@ -301,35 +299,30 @@ impl QueueHandle {
     }
 }
 
-/// Checks that the stores can keep the payload.
-fn check_payload(payload: &str) -> Result<(), String> {
-    if payload.len() > PAYLOAD_MAX {
-        return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
-    }
-    if payload.contains('\0') {
-        return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
-    }
-    Ok(())
+/// Checks that receivers can parse the payload and that the stores can keep it.
+fn check_payload(payload: &str) -> Result<(), Invalid> {
+    let fault = match payload {
+        _ if !json_is_within(payload, PAYLOAD_DEPTH_MAX) => Fault::TooDeep { max: PAYLOAD_DEPTH_MAX },
+        _ if payload.len() > PAYLOAD_MAX => Fault::TooLarge { max: PAYLOAD_MAX },
+        _ if payload.contains('\0') => Fault::Nul,
+        _ => return Ok(()),
+    };
+    Err(Invalid::new("payload", fault))
 }
 
-/// Checks that receivers can parse the payload.
-fn check_depth(payload: &str, place: impl Fn() -> String) -> Result<(), Error> {
-    if json_is_within(payload, PAYLOAD_DEPTH_MAX) { Ok(()) } else { Err(Error::TooDeep { place: place() }) }
-}
-
-fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
-    if kind != Kind::Inbox && draft.key.is_none() {
-        return Err("/key: a lane or sync queue needs to know whose item it is".to_owned());
-    }
+fn admit(draft: Draft, kind: Kind) -> Result<NewItem, Invalid> {
     check_payload(&draft.payload)?;
-    draft.action.as_deref().map_or(Ok(()), check_action).map_err(|bad| format!("/action: {bad}"))?;
-    if draft.delay < Span::ZERO || draft.delay > turno_core::limits::SPAN_MAX {
-        return Err("/delay_ms: must lie between 0 and a year".to_owned());
+    if kind != Kind::Inbox && draft.key.is_none() {
+        return Err(Invalid::new("key", Fault::KeyRequired));
+    }
+    draft.action.as_deref().map_or(Ok(()), check_action).map_err(|bad| Invalid::new("action", bad.into()))?;
+    if draft.delay < Span::ZERO || draft.delay > SPAN_MAX {
+        return Err(Invalid::new("delay_ms", Fault::OutOfBounds { min: 0, max: SPAN_MAX.0 }));
     }
     let id_given = draft.id.is_some();
     let id = match draft.id {
         Some(id) => id,
-        None => ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| format!("/id: {bad}"))?,
+        None => ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| Invalid::new("id", bad.into()))?,
     };
     let Draft { key, action, payload, delay, .. } = draft;
     Ok(NewItem { id, id_given, key, action, payload, delay, since: None })

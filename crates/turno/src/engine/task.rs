@@ -15,6 +15,7 @@ use crate::store::{LineStep, StoreError, TaskGroup, TaskOutcome};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use turno_core::access::Permission;
+use turno_core::fault::Thing;
 use turno_core::id::Fence;
 use turno_core::lease::{self, Holder, State};
 use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, Outcome, Refused, TaskId};
@@ -140,7 +141,7 @@ impl Turno {
         self.authorize_read(needs).await?;
         let store = &self.inner.store;
         let numbers = store.task(id).await?.map(|task| task.lines.iter().map(|line| line.number).collect());
-        let numbers: Vec<u32> = numbers.ok_or_else(|| Error::Unknown(format!("task {id}")))?;
+        let numbers: Vec<u32> = numbers.ok_or(Error::Unknown(Thing::Task(id)))?;
         let via = self.principal().and_then(|principal| principal.via.clone());
         let policy = self.task_policy();
         let mut lines = Vec::with_capacity(numbers.len());

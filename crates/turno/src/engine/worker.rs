@@ -29,6 +29,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::Instance;
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::Act;
@@ -335,7 +336,7 @@ impl Worker {
     pub fn start(self) -> Result<RunningWorker, Error> {
         Instance::new(self.instance.clone())?;
         if self.concurrency == 0 || self.concurrency > BATCH_MAX {
-            return Err(Error::Invalid(format!("a worker's concurrency must be between 1 and {BATCH_MAX}")));
+            return Err(Invalid::new("concurrency", Fault::OutOfBounds { min: 1, max: BATCH_MAX as i64 }).into());
         }
         let (stop, stopping) = watch::channel(false);
         let task = tokio::spawn(Runner::new(self, stopping).run());

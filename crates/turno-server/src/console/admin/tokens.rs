@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use turno::NewToken;
 use turno::core::access::{Permission, Permissions, Token};
+use turno::core::fault::Fault;
 use turno::core::id::UserId;
 use turno::core::time::Span;
 
@@ -12,6 +13,9 @@ use super::Secret;
 use crate::console::form::{Form, address, given};
 use crate::console::page::Page;
 use crate::http::{Code, Path, Problem, Query, Wanted};
+
+/// The longest life of a token that the console creates, in days: ten years.
+const DAYS_MAX: i64 = 3_660;
 
 /// The filters in the address.
 #[derive(Deserialize)]
@@ -59,14 +63,18 @@ pub(super) async fn create(page: Page, Path(id): Path<UserId>, Form(form): Form<
     let back = format!("/admin/people/{}", page.part(&id));
     let made = async {
         let days = given(form.days).map(|days| days.parse::<i64>()).transpose();
-        let days = days.map_err(|cause| Problem::new(Code::BadField).field("days").cause(cause))?;
-        if days.is_some_and(|days| !(1..=3_660).contains(&days)) {
-            return Err(Problem::new(Code::BadField).field("days").cause("1 to 3660"));
+        let bounds = || {
+            let fault = Fault::OutOfBounds { min: 1, max: DAYS_MAX };
+            Problem::new(Code::BadField).field("days").cause(fault)
+        };
+        let days = days.map_err(|_| bounds())?;
+        if days.is_some_and(|days| !(1..=DAYS_MAX).contains(&days)) {
+            return Err(bounds());
         }
         let scope = match form.scope.as_str() {
             "all" => None,
             name => {
-                let wrong = |cause: String| Problem::new(Code::BadField).field("scope").cause(cause);
+                let wrong = |cause| Problem::new(Code::BadField).field("scope").cause(cause);
                 Some([name.parse::<Permission>().map_err(wrong)?].into_iter().collect::<Permissions>())
             }
         };

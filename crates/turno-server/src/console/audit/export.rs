@@ -13,6 +13,7 @@ use turno::store::AuditQuery;
 use super::{Filter, Filters};
 use crate::console::page::Page;
 use crate::http::{Problem, Query, Stamp};
+use crate::texts::message::Message;
 
 /// Page size when reading entries.
 const PAGE: u32 = 500;
@@ -96,7 +97,7 @@ pub(super) async fn download(page: Page, Query(mut filter): Query<Filter>) -> Re
     let (format, kind, name) = match filter.format.as_deref() {
         None | Some("csv") => (Format::Csv, "text/csv; charset=utf-8", "turno-audit.csv"),
         Some("json") => (Format::Json, "application/x-ndjson", "turno-audit.jsonl"),
-        Some(other) => return Err(Problem::query("format", format_args!("{other:?}; csv or json"))),
+        Some(other) => return Err(Problem::query("format", Message::new("error-export-format").text("given", other))),
     };
     let query = AuditQuery { after: Some(0), limit: PAGE, ..Filters::from_filter(&mut filter).query(&page)? };
     let pages = Pages { turno: page.turno()?.clone(), query, format, begun: false };

@@ -17,6 +17,7 @@ use super::Act;
 use super::page::open_queue;
 use crate::http::{
     Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
+    syntax_message,
 };
 
 #[derive(Template)]
@@ -146,7 +147,7 @@ pub(super) async fn retry(
 /// Retries the item, with the corrected payload if there is one. Returns the error as a text for the reader.
 async fn retry_item(page: &Page, name: &QueueName, id: &ItemId, payload: Option<&str>) -> Result<(), String> {
     if let Some(cause) = payload.and_then(|payload| RawValue::from_string(payload.to_owned()).err()) {
-        return Err(page.t1("item-edit-bad", "cause", page.cause(&cause)));
+        return Err(page.t1("item-edit-bad", "cause", page.render(&syntax_message(&cause))));
     }
     let sent = async {
         let queue = open_queue(page, name.clone()).await?;

@@ -147,7 +147,7 @@ async fn in_state(
     key: Option<Key>,
     wanted: &Wanted,
 ) -> Result<crate::http::Page<ItemRecord>, Problem> {
-    let bad = |cause: String| Problem::query("state", cause);
+    let bad = |cause| Problem::query("state", cause);
     let state = if state == "all" { None } else { Some(state.parse::<ItemState>().map_err(bad)?) };
     let query = ItemQuery { state, key, after: wanted.after()?.map(Seq), limit: wanted.one_more() };
     Ok(wanted.page(queue.items(query).await?, |record| record.body.seq.0.to_string()))

@@ -14,6 +14,7 @@ use super::lock::Lock;
 use crate::console::form::{address, given};
 use crate::console::page::Page;
 use crate::http::{Problem, Query, Wanted};
+use crate::texts::message::Message;
 
 /// The filters in the address.
 #[derive(Deserialize)]
@@ -79,7 +80,7 @@ pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Res
     let found = match lock.as_deref() {
         Some("mine") => mine(page.turno()?, page.user(), only, &wanted).await?,
         Some(lock) if !LOCKS.contains(&lock) => {
-            return Err(Problem::query("lock", page.t1("tasks-bad-lock", "value", lock)));
+            return Err(Problem::query("lock", Message::new("tasks-bad-lock").text("value", lock)));
         }
         lock => all(page.turno()?, only, lock.map(|lock| lock == "locked"), &wanted).await?,
     };

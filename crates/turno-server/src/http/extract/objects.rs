@@ -1,19 +1,50 @@
-//! Refuses an array where an object is expected, at any depth.
+//! Reads values strictly and reports errors as data.
 //!
-//! Derived `Deserialize` impls also accept an array of an object's values in field order. [`Objects`] wraps a
-//! deserializer and everything that is read from it, and changes only this. It buffers nothing.
+//! [`Objects`] wraps a deserializer and everything that is read from it. It buffers nothing and changes two things:
+//!
+//! - An array where an object is expected is refused. Derived `Deserialize` impls also accept an array of an object's
+//!   values in field order.
+//! - The error is a [`BadValue`]. The parser below has its own error type, so the wrapper keeps the `BadValue` in a
+//!   cell while the parser's error passes through, and takes it out again on the other side. If the parser itself
+//!   refuses a value, the value has the wrong type; the caller tells syntax errors apart by parsing again.
 
+use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+
+use super::fault::{Asked, BadValue};
+
+/// The error that passes through the parser.
+pub(super) type Kept = RefCell<Option<BadValue>>;
 
 /// A wrapped deserializer, visitor, seed or access.
-pub(super) struct Objects<T>(pub(super) T);
+pub(super) struct Objects<'k, T> {
+    inner: T,
+    kept: &'k Kept,
+}
+
+impl<'k, T> Objects<'k, T> {
+    pub(super) fn new(inner: T, kept: &'k Kept) -> Objects<'k, T> {
+        Objects { inner, kept }
+    }
+}
+
+/// Keeps the error and returns a parser's error in its place.
+fn keep<E: Error>(kept: &Kept, error: BadValue) -> E {
+    *kept.borrow_mut() = Some(error);
+    E::custom("")
+}
+
+/// Returns the kept error in place of the parser's.
+fn take<E: Error>(kept: &Kept, _: E) -> BadValue {
+    kept.borrow_mut().take().unwrap_or(BadValue::Type(None))
+}
 
 /// A visitor of an object's fields. It implements no `visit_seq`, so an array is refused.
-struct Fields<V>(V);
+struct Fields<'k, V>(Objects<'k, V>);
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,164 +52,173 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Objects(map))
+        self.0.visit_map(map)
     }
 }
 
 macro_rules! deserialize {
-    ($($method:ident($($name:ident: $type:ty),*))*) => {$(
-        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method($($name,)* Objects(visitor))
+    ($($asked:ident: $($method:ident($($name:ident: $type:ty),*))*;)*) => {$($(
+        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, BadValue> {
+            let kept = self.kept;
+            let read = self.inner.$method($($name,)* Objects::new(visitor, kept));
+            read.map_err(|error| take(kept, error).asked(Asked::$asked))
         }
-    )*};
+    )*)*};
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
-    type Error = D::Error;
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
+    type Error = BadValue;
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_struct(name, fields, Fields(visitor))
+    ) -> Result<V::Value, BadValue> {
+        let kept = self.kept;
+        let read = self.inner.deserialize_struct(name, fields, Fields(Objects::new(visitor, kept)));
+        read.map_err(|error| take(kept, error).asked(Asked::Object))
     }
 
     deserialize! {
-        deserialize_any() deserialize_bool() deserialize_char() deserialize_str() deserialize_string()
-        deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
-        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
-        deserialize_f32() deserialize_f64() deserialize_bytes() deserialize_byte_buf()
-        deserialize_option() deserialize_unit() deserialize_seq() deserialize_map()
-        deserialize_identifier() deserialize_ignored_any()
-        deserialize_unit_struct(name: &'static str) deserialize_newtype_struct(name: &'static str)
-        deserialize_tuple(len: usize) deserialize_tuple_struct(name: &'static str, len: usize)
-        deserialize_enum(name: &'static str, variants: &'static [&'static str])
+        Any: deserialize_any() deserialize_unit() deserialize_option() deserialize_ignored_any()
+            deserialize_unit_struct(name: &'static str) deserialize_newtype_struct(name: &'static str);
+        Boolean: deserialize_bool();
+        Integer: deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128();
+        Unsigned: deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128();
+        Number: deserialize_f32() deserialize_f64();
+        Text: deserialize_char() deserialize_str() deserialize_string() deserialize_bytes() deserialize_byte_buf()
+            deserialize_identifier();
+        List: deserialize_seq() deserialize_tuple(len: usize)
+            deserialize_tuple_struct(name: &'static str, len: usize);
+        Object: deserialize_map();
+        Word: deserialize_enum(name: &'static str, variants: &'static [&'static str]);
     }
 
     fn is_human_readable(&self) -> bool {
-        self.0.is_human_readable()
+        self.inner.is_human_readable()
     }
 }
 
 macro_rules! visit {
-    ($($method:ident($type:ty))*) => {$(
-        fn $method<E: serde::de::Error>(self, value: $type) -> Result<V::Value, E> {
-            self.0.$method(value)
-        }
+    ($($method:ident($($type:ty)?))*) => {$(
+        visit!(one $method $($type)?);
     )*};
+    (one $method:ident $type:ty) => {
+        fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
+            self.inner.$method(value).map_err(|error| keep(self.kept, error))
+        }
+    };
+    (one $method:ident) => {
+        fn $method<E: Error>(self) -> Result<V::Value, E> {
+            self.inner.$method().map_err(|error| keep(self.kept, error))
+        }
+    };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(f)
+        self.inner.expecting(f)
     }
 
     // The JSON parser calls no other methods for numbers and strings.
     visit! {
         visit_bool(bool) visit_i64(i64) visit_i128(i128) visit_u64(u64) visit_u128(u128) visit_f64(f64)
         visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
-        visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
-    }
-
-    fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.0.visit_none()
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
+        visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>) visit_none() visit_unit()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Objects(inner))
+        self.inner.visit_some(Objects::new(inner, self.kept)).map_err(|error| keep(self.kept, error))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(Objects(inner))
+        self.inner.visit_newtype_struct(Objects::new(inner, self.kept)).map_err(|error| keep(self.kept, error))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Objects(seq))
+        self.inner.visit_seq(Objects::new(seq, self.kept)).map_err(|error| keep(self.kept, error))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Objects(map))
+        self.inner.visit_map(Objects::new(map, self.kept)).map_err(|error| keep(self.kept, error))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, one: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(Objects(one))
+        self.inner.visit_enum(Objects::new(one, self.kept)).map_err(|error| keep(self.kept, error))
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(Objects(deserializer))
+        self.inner.deserialize(Objects::new(deserializer, self.kept)).map_err(|error| keep(self.kept, error))
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
-    type Error = A::Error;
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<'_, A> {
+    type Error = BadValue;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(Objects(seed))
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, BadValue> {
+        self.inner.next_element_seed(Objects::new(seed, self.kept)).map_err(|error| take(self.kept, error))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
-    type Error = A::Error;
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
+    type Error = BadValue;
 
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_key_seed(Objects(seed))
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, BadValue> {
+        self.inner.next_key_seed(Objects::new(seed, self.kept)).map_err(|error| take(self.kept, error))
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(Objects(seed))
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, BadValue> {
+        self.inner.next_value_seed(Objects::new(seed, self.kept)).map_err(|error| take(self.kept, error))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Objects<A> {
-    type Error = A::Error;
-    type Variant = Objects<A::Variant>;
+impl<'de, 'k, A: EnumAccess<'de>> EnumAccess<'de> for Objects<'k, A> {
+    type Error = BadValue;
+    type Variant = Objects<'k, A::Variant>;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
-        let (value, variant) = self.0.variant_seed(Objects(seed))?;
-        Ok((value, Objects(variant)))
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), BadValue> {
+        let kept = self.kept;
+        let read = self.inner.variant_seed(Objects::new(seed, kept)).map_err(|error| take(kept, error));
+        read.map(|(value, variant)| (value, Objects::new(variant, kept)))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
-    type Error = A::Error;
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<'_, A> {
+    type Error = BadValue;
 
-    fn unit_variant(self) -> Result<(), A::Error> {
-        self.0.unit_variant()
+    fn unit_variant(self) -> Result<(), BadValue> {
+        self.inner.unit_variant().map_err(|error| take(self.kept, error))
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.newtype_variant_seed(Objects(seed))
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, BadValue> {
+        self.inner.newtype_variant_seed(Objects::new(seed, self.kept)).map_err(|error| take(self.kept, error))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(len, Objects(visitor))
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, BadValue> {
+        self.inner.tuple_variant(len, Objects::new(visitor, self.kept)).map_err(|error| take(self.kept, error))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, A::Error> {
-        self.0.struct_variant(fields, Fields(visitor))
+    ) -> Result<V::Value, BadValue> {
+        let fields = self.inner.struct_variant(fields, Fields(Objects::new(visitor, self.kept)));
+        fields.map_err(|error| take(self.kept, error))
     }
 }

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use turno::Answer;
 use turno::core::audit::Hash;
+use turno::core::fault::Thing;
 
 use super::{Call, Repeatable};
 use crate::http::app::Shared;
@@ -82,6 +83,6 @@ impl Call {
         if kept.fingerprint != self.fingerprint {
             return Problem::new(Code::KeyReused);
         }
-        Problem::new(Code::AlreadyCreated).arg("thing", format_args!("token {}", kept.body)).with("id", &kept.body)
+        Problem::new(Code::AlreadyCreated).named("thing", Thing::Token(kept.body.clone())).with("id", &kept.body)
     }
 }

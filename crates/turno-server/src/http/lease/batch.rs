@@ -7,6 +7,7 @@ use axum::extract::State;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use turno::core::fault::Fault;
 use turno::core::id::{Fence, Instance, Resource};
 use turno::core::lease::{Command, Outcome};
 use turno::core::limits::BATCH_MAX;
@@ -18,7 +19,7 @@ use super::{ClaimBody, HeartbeatBody, HeartbeatResult, LeaseView, ReleaseBody, R
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::Json;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, bad_field};
 use crate::http::reader::Reader;
 
 /// Each batch path also serves GET for the resource of that name, because a literal path hides `/v1/leases/{resource}`.
@@ -237,8 +238,7 @@ fn check_size(entries: usize) -> Result<(), Problem> {
     if entries <= BATCH_MAX {
         return Ok(());
     }
-    let cause = format!("at most {BATCH_MAX}, not {entries}; split it");
-    Err(Problem::new(Code::BadField).field("leases").cause(cause))
+    Err(bad_field("leases", &Fault::TooMany { max: BATCH_MAX, given: entries }))
 }
 
 /// The position of an entry in the batch, and its answer.

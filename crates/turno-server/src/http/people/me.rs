@@ -15,6 +15,7 @@ use crate::http::caller::Caller;
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
+use crate::texts::message::Message;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(me_get)).routes(routes!(me_password))
@@ -97,7 +98,7 @@ async fn me_password(
 ) -> Result<StatusCode, Problem> {
     let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
     if me.via.is_some() {
-        return Err(Problem::new(Code::Invalid).cause("only they themselves can change their password"));
+        return Err(Problem::new(Code::Invalid).cause(Message::new("error-own-password")));
     }
     app.pace.user(me.user.as_str())?;
     crate::passwords::acceptable(&body.new).map_err(|refused| password_problem("new", refused))?;
@@ -119,7 +120,7 @@ async fn check_current_password(
     let known = app.trusted().person(me.user.clone()).await?.and_then(|person| person.password);
     let proof = match (current, known) {
         (None, None) => has_console_session(caller, me).await?,
-        (None, Some(_)) => return Err(Problem::new(Code::BadField).field("current").cause("missing")),
+        (None, Some(_)) => return Err(Problem::new(Code::BadField).field("current").arg("fault", "missing")),
         (Some(current), known) => {
             let same = app.passwords.matches(current, known).await;
             same.map_err(|refused| password_problem("current", refused))?

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::NewToken;
+use turno::core::fault::Fault;
 use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -12,7 +13,7 @@ use super::{name, permissions, resources, user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::idempotency::{Repeatable, Revealed};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Problem, bad_field};
 use crate::http::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -75,7 +76,7 @@ async fn session_mint(
 async fn mint(caller: Caller, body: NewSessionBody) -> Result<Revealed<MadeSession>, Problem> {
     let ttl_s = body.ttl_s.unwrap_or(TTL_MAX_S);
     if !(1..=TTL_MAX_S).contains(&ttl_s) {
-        return Err(Problem::new(Code::BadField).field("ttl_s").cause(format_args!("between 1 and {TTL_MAX_S}")));
+        return Err(bad_field("ttl_s", &Fault::OutOfBounds { min: 1, max: TTL_MAX_S }));
     }
     let new = NewToken {
         user: user_id("user.id", &body.user.id)?,

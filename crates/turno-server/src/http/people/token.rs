@@ -7,6 +7,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::NewToken;
 use turno::core::access::{Permission, Token};
+use turno::core::fault::Fault;
 use turno::core::id::UserId;
 use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,7 +19,7 @@ use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::idempotency::{Repeatable, Revealed};
 use crate::http::listing::{Page, Wanted};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, bad_field};
 use crate::http::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -153,8 +154,7 @@ async fn create(caller: Caller, body: NewTokenBody) -> Result<Revealed<MadeToken
 fn expires_in(seconds: Option<i64>) -> Result<Option<Span>, Problem> {
     match seconds {
         Some(seconds) if !(1..=EXPIRES_MAX_S).contains(&seconds) => {
-            let cause = format!("between 1 and {EXPIRES_MAX_S}");
-            Err(Problem::new(Code::BadField).field("expires_in_s").cause(cause))
+            Err(bad_field("expires_in_s", &Fault::OutOfBounds { min: 1, max: EXPIRES_MAX_S }))
         }
         seconds => Ok(seconds.map(|seconds| Span(seconds * 1_000))),
     }

@@ -9,6 +9,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::sync::Arc;
+use turno::core::fault::Fault;
 use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{ItemState, Kind};
@@ -21,9 +22,10 @@ use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::lease::span;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, bad_field};
 use crate::http::stamp::Stamp;
 use crate::texts::Language;
+use crate::texts::message::Message;
 
 /// The longest that a claim may wait.
 const WAIT_MAX_MS: i64 = 30_000;
@@ -145,7 +147,7 @@ pub(super) async fn queue_claim(
     let instance = require_instance(body.instance)?;
     let max = body.max.unwrap_or(1);
     if !(1..=BATCH_MAX).contains(&(max as usize)) {
-        return Err(Problem::new(Code::BadField).field("max").cause(format_args!("between 1 and {BATCH_MAX}")));
+        return Err(bad_field("max", &Fault::OutOfBounds { min: 1, max: BATCH_MAX as i64 }));
     }
     let wait = span("wait_ms", body.wait_ms, WAIT_MAX_MS)?.unwrap_or(Span::ZERO);
     let queue = super::find_queue(&caller, name.clone()).await?;
@@ -167,7 +169,7 @@ async fn to_views(app: &App, queue: &QueueHandle, got: Vec<Delivery>) -> Result<
         None => Filled { deliveries: got, unreadable: None },
     };
     match filled.unreadable {
-        Some(cause) if filled.deliveries.is_empty() => Err(Problem::new(Code::NotAvailable).cause(cause)),
+        Some(cause) if filled.deliveries.is_empty() => Err(Problem::new(Code::NotAvailable).cause(Message::verbatim(cause))),
         _ => Ok(filled.deliveries.into_iter().map(|got| DeliveryView::new(row.policy.kind, got)).collect()),
     }
 }
@@ -237,7 +239,8 @@ pub(super) async fn item_claim(
         ClaimedItem::Unknown => Err(Problem::new(Code::NotFound).arg("thing", id)),
         ClaimedItem::NotYet(why) => {
             let sentence = why::sentence(&app.texts, language, &why);
-            let problem = Problem::new(Code::NotAvailable).cause(sentence).with("reason", why.reason.code());
+            let problem =
+                Problem::new(Code::NotAvailable).cause(Message::verbatim(sentence)).with("reason", why.reason.code());
             Err(match why::behind(&why.reason) {
                 Some(behind) => problem.with("behind", behind.as_str()),
                 None => problem,

@@ -10,6 +10,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use turno::core::fault::{Fault, Invalid};
 use turno::core::id::{ItemId, Key, Once, QueueName};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{Accepted, Kind};
@@ -23,7 +24,7 @@ use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::idempotency::{Made, Repeatable};
-use crate::http::problem::{Code, Problem, too_deep};
+use crate::http::problem::{Code, Problem, bad_field};
 
 /// A new item.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -163,8 +164,7 @@ async fn add(
         NewItems::Many(items) => (items, true),
     };
     if items.len() > BATCH_MAX {
-        let cause = format!("at most {BATCH_MAX} items at once, not {}", items.len());
-        return Err(Problem::new(Code::BadBody).cause(cause));
+        return Err(Problem::new(Code::BadBody).cause(Fault::TooMany { max: BATCH_MAX, given: items.len() }));
     }
     let mut drafts: Vec<Draft> = items.into_iter().map(Draft::from).collect();
     normalize_keys(app, &name, &mut drafts).await?;
@@ -223,22 +223,15 @@ fn derive_ids(queue: &QueueName, once: &Once, drafts: &mut [Draft]) -> Vec<usize
     named
 }
 
-/// Converts an error of the library to a problem. The library names the field as `/3/payload: why`; callers read
-/// `[3].payload`, or `payload` if they sent one item.
+/// Converts an error of the library to a problem. Callers read `[3].payload`, or `payload` if they sent one item.
 fn entry_problem(error: Error, many: bool) -> Problem {
-    if let Error::Invalid(text) = &error
-        && let Some((place, cause)) = text.strip_prefix('/').and_then(|text| text.split_once(": "))
-        && let Some((index, field)) = place.split_once('/')
-    {
-        let field = if many { format!("[{index}].{field}") } else { field.to_owned() };
-        return Problem::new(Code::BadField).field(&field).cause(cause);
+    match error {
+        Error::Invalid(Invalid { index: Some(index), field, fault }) if many => {
+            bad_field(&format!("[{index}].{field}"), &fault)
+        }
+        Error::Invalid(Invalid { index: Some(_), field, fault }) => bad_field(field, &fault),
+        error => error.into(),
     }
-    if let Error::TooDeep { place } = &error
-        && let Some((index, field)) = place.trim_start_matches('/').split_once('/')
-    {
-        return too_deep(&if many { format!("[{index}].{field}") } else { field.to_owned() });
-    }
-    error.into()
 }
 
 /// A typing signal.
@@ -321,7 +314,7 @@ mod tests {
 
     #[test]
     fn refused_field_is_named_as_the_caller_wrote_it() {
-        let error = || Error::Invalid("/3/delay_ms: must lie between 0 and a year".to_owned());
+        let error = || Error::from(Invalid::new("delay_ms", Fault::OutOfBounds { min: 0, max: 9 }).at(3));
         for (many, field) in [(true, "[3].delay_ms"), (false, "delay_ms")] {
             let problem = entry_problem(error(), many);
             let document = problem.document(&crate::texts::Texts::load(), crate::texts::Language::English, None);

@@ -16,6 +16,7 @@ use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::problem::{Code, Problem};
 use crate::http::task::if_match;
+use crate::texts::message::Message;
 
 /// The policy in force: the given fields, and the defaults of the kind for the others.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -209,6 +210,7 @@ impl From<BadPolicy> for Problem {
 
 impl From<BadField> for Problem {
     fn from(bad: BadField) -> Problem {
-        Problem::new(Code::BadField).field(&bad.field).cause(format_args!("{}; {}", bad.cause, bad.next))
+        let cause = Message::new("error-setting").sentence("cause", format_args!("{}; {}", bad.cause, bad.next));
+        Problem::new(Code::BadField).field(&bad.field).cause(cause)
     }
 }

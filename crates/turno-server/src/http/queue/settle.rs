@@ -5,6 +5,7 @@
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use turno::core::fault::Fault;
 use turno::core::id::{Fence, ItemId, QueueName};
 use turno::core::limits::{BATCH_MAX, SPAN_MAX};
 use turno::core::queue::{Act, DeliveryRef, LimitedBy, SettleOutcome};
@@ -14,7 +15,7 @@ use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::lease::span;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Problem, bad_field};
 use crate::http::stamp::Stamp;
 
 /// Deliveries to settle.
@@ -217,9 +218,8 @@ async fn settle_all<T>(
 ) -> Result<Vec<Outcome>, Problem> {
     let queue = super::find_queue(caller, name).await?;
     if body.deliveries.len() > BATCH_MAX {
-        return Err(Problem::new(Code::BadField)
-            .field("deliveries")
-            .cause(format_args!("at most {BATCH_MAX} at once")));
+        let given = body.deliveries.len();
+        return Err(bad_field("deliveries", &Fault::TooMany { max: BATCH_MAX, given }));
     }
     let entries = body.deliveries.into_iter().enumerate().map(|(index, entry)| act(index, entry));
     let mut names = Vec::new();

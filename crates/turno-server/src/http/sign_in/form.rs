@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem};
+use crate::texts::message::Message;
 
 /// How the caller wants the answer: in the format of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Submitted<T> {
             Format::Json => Json::from_request(request, state).await.map(|Json(body)| body),
             Format::Form => match axum::Form::from_request(request, state).await {
                 Ok(axum::Form(body)) => Ok(body),
-                Err(rejection) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
+                Err(_) => Err(Problem::new(Code::BadBody).cause(Message::new("json-form"))),
             },
         };
         Ok(Submitted { format, body })

@@ -1,10 +1,12 @@
 //! Request bodies of tasks and lines, and which fields a line has for its kind.
 
 use serde::Deserialize;
+use turno::core::fault::Invalid;
 use turno::core::id::{Serial, Sku};
 use turno::core::task::{Goods, Line, Movement, NewLine};
 
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, bad_field};
+use crate::texts::message::Message;
 
 /// How the units of a line are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
@@ -68,14 +70,14 @@ pub(super) fn lines(bodies: Vec<NewLineBody>) -> Result<Vec<NewLine>, Problem> {
 /// name.
 fn goods(prefix: &str, kind: Kind, serials: Option<Vec<Serial>>, quantity: Option<i64>) -> Result<Goods, Problem> {
     let bad =
-        |field: &str, cause: &str| Err(Problem::new(Code::BadField).field(&format!("{prefix}{field}")).cause(cause));
+        |field: &str, id| Err(Problem::new(Code::BadField).field(&format!("{prefix}{field}")).cause(Message::new(id)));
     match (kind, serials, quantity) {
-        (Kind::Serialized, _, Some(_)) => bad("quantity", "a serialized line has serials, and no quantity"),
-        (Kind::Serialized, None, _) => bad("serials", "a serialized line needs its serials"),
-        (Kind::Serialized, Some(serials), _) if serials.is_empty() => bad("serials", "at least one is needed"),
+        (Kind::Serialized, _, Some(_)) => bad("quantity", "error-line-serials-only"),
+        (Kind::Serialized, None, _) => bad("serials", "error-line-no-serials"),
+        (Kind::Serialized, Some(serials), _) if serials.is_empty() => bad("serials", "error-line-empty-serials"),
         (Kind::Serialized, Some(serials), _) => Ok(Goods::Serialized(serials)),
-        (Kind::Quantity, Some(_), _) => bad("serials", "a line by quantity has a quantity, and no serials"),
-        (Kind::Quantity, _, None) => bad("quantity", "a line by quantity needs its quantity"),
+        (Kind::Quantity, Some(_), _) => bad("serials", "error-line-quantity-only"),
+        (Kind::Quantity, _, None) => bad("quantity", "error-line-no-quantity"),
         (Kind::Quantity, _, Some(quantity)) => Ok(Goods::Quantity(quantity)),
     }
 }
@@ -96,32 +98,20 @@ pub(super) fn patched(
     }
 }
 
-/// Converts a validation error of the library to a problem. Its text begins with a pointer to the field, as in
-/// `/lines/1/serials: …`.
-pub(super) fn validation_problem(text: &str) -> Problem {
-    let Some((pointer, cause)) = text.strip_prefix('/').and_then(|text| text.split_once(": ")) else {
-        return Problem::new(Code::Invalid).cause(text);
+/// Converts an invalid field of a task to a problem. An index is the position of the line.
+pub(super) fn validation_problem(invalid: &Invalid) -> Problem {
+    let field = match invalid.index {
+        Some(index) => format!("lines[{index}].{}", invalid.field),
+        None => invalid.field.to_owned(),
     };
-    let mut field = String::new();
-    for part in pointer.split('/') {
-        if part.bytes().all(|byte| byte.is_ascii_digit()) {
-            field.push_str(&format!("[{part}]"));
-        } else {
-            field.push_str(if field.is_empty() { "" } else { "." });
-            field.push_str(part);
-        }
-    }
-    let problem = Problem::new(Code::BadField).field(&field).cause(cause);
-    match cause.strip_suffix(" is there twice") {
-        Some(serial) => problem.arg("fault", "twice").arg("serial", serial),
-        None => problem,
-    }
+    bad_field(&field, &invalid.fault)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::texts::{Language, Texts};
+    use turno::core::fault::Fault;
 
     fn field(problem: &Problem) -> String {
         let document = problem.document(&Texts::load(), Language::English, None);
@@ -129,14 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn pointer_of_a_validation_error_becomes_the_field() {
-        for (text, expected) in
-            [("/lines/1/serials: A is there twice", "lines[1].serials"), ("/title: too long", "title"), ("odd", "")]
-        {
-            assert_eq!(field(&validation_problem(text)), expected);
+    fn invalid_field_of_a_line_is_named_with_its_position() {
+        let twice = Invalid::new("serials", Fault::Twice(Serial::new("S2A").expect("a valid serial")));
+        let long = Invalid::new("title", Fault::Length { max: 200 });
+        for (invalid, expected) in [(twice.clone().at(1), "lines[1].serials"), (long, "title")] {
+            assert_eq!(field(&validation_problem(&invalid)), expected);
         }
-        let twice =
-            validation_problem("/serials: S2A is there twice").document(&Texts::load(), Language::Spanish, None);
+        let twice = validation_problem(&twice).document(&Texts::load(), Language::Spanish, None);
         assert_eq!(twice["detail"], "El número de serie S2A está dos veces");
     }
 

@@ -15,6 +15,7 @@ use crate::http::extract::{Json, Path, Query};
 use crate::http::listing::{Page, PageQuery, Wanted, cursor};
 use crate::http::problem::Problem;
 use crate::http::reader::Reader;
+use crate::texts::message::Message;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
@@ -54,7 +55,7 @@ async fn task_list(
     let status = given(query.status).map(|status| status.parse::<Status>()).transpose();
     let status = status.map_err(|cause| Problem::query("status", cause))?;
     let locked = given(query.locked).map(|locked| locked.parse::<bool>()).transpose();
-    let locked = locked.map_err(|_| Problem::query("locked", "true or false"))?;
+    let locked = locked.map_err(|_| Problem::query("locked", Message::new("error-true-or-false")))?;
     let before = wanted.after()?.map(TaskId);
     let page = caller.0.tasks(TaskQuery { status, locked, before, limit: wanted.limit }).await?;
     let items = page.tasks.iter().map(|(task, lease)| TaskView::new(&caller, &reader, task, lease, page.now));

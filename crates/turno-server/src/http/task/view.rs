@@ -17,6 +17,7 @@ use crate::http::lease::{self, EndedView, LeaseView};
 use crate::http::problem::{Code, Problem};
 use crate::http::reader::Reader;
 use crate::http::stamp::Stamp;
+use crate::texts::message::Message;
 
 /// A task with its lines and its lock.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -284,7 +285,7 @@ impl RefusalContext<'_> {
                 lease::refusal_problem(self.caller, self.who, refused, self.lease, self.now).await
             }
             Refused::NoSuchLine(number) => {
-                Problem::new(Code::NotFound).arg("thing", format_args!("task {task} line {number}"))
+                Problem::not_found(Message::new("thing-task-line").text("task", &task).text("line", number))
             }
             Refused::LineApplied(number) => Problem::new(Code::LineApplied).arg("line", number).with("line", number),
             Refused::LinesApplied(numbers) => {
@@ -300,7 +301,7 @@ impl RefusalContext<'_> {
                     error_args(error).into_iter().fold(problem, |problem, (name, value)| problem.arg(name, value));
                 problem.with("error", LineErrorView::new(self.reader, error))
             }
-            Refused::Invalid(text) => validation_problem(text),
+            Refused::Invalid(invalid) => validation_problem(invalid),
         }
     }
 }
@@ -312,5 +313,5 @@ pub(super) fn line_changed(number: u32) -> Problem {
 
 /// Reports that a task does not exist.
 pub(crate) fn unknown(task: impl std::fmt::Display) -> Problem {
-    Problem::new(Code::NotFound).arg("thing", format_args!("task {task}"))
+    Problem::not_found(Message::new("thing-task").text("task", task))
 }

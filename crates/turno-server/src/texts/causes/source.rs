@@ -2,7 +2,7 @@
 
 use turno::core::sync::{BadIdent, IDENT_MAX, SourceRefused};
 
-use super::{Cause, prose};
+use super::Cause;
 use crate::texts::message::Message;
 
 /// How people reach the queue of a source without triggers.
@@ -23,7 +23,7 @@ impl Cause for SourceRefused {
                 Message::new("error-source-key-type").text("column", column).text("type", kind)
             }
             SourceRefused::NotAKey { column, cause } => {
-                Message::new("error-source-not-a-key").text("column", column).message("cause", prose(cause))
+                Message::new("error-source-not-a-key").text("column", column).text("cause", cause)
             }
             SourceRefused::Unreadable { table, role } => {
                 Message::new("error-source-unreadable").text("table", table).text("role", role)
@@ -31,7 +31,7 @@ impl Cause for SourceRefused {
             SourceRefused::Hidden { table, role } => {
                 Message::new("error-source-hidden").text("table", table).text("role", role)
             }
-            SourceRefused::Condition(cause) => Message::new("error-source-condition").message("cause", prose(cause)),
+            SourceRefused::Condition(cause) => Message::new("error-source-condition").text("cause", cause),
             SourceRefused::NoQueue(queue) => Message::new("error-source-no-queue").text("queue", queue),
             SourceRefused::Taken { what, name } => {
                 let kind = what.replace(' ', "_");
@@ -47,12 +47,6 @@ impl Cause for SourceRefused {
             SourceRefused::Name(bad) => bad.message(),
         }
     }
-}
-
-/// Returns the next step for a person.
-#[expect(dead_code, reason = "the edges move to messages step by step")]
-pub(crate) fn next_step(refused: &SourceRefused) -> Message {
-    refused.message().attribute("next")
 }
 
 impl Cause for BadIdent {

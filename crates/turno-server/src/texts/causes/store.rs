@@ -2,19 +2,19 @@
 
 use turno::store::{FileFault, StoreError};
 
-use super::{Cause, prose};
+use super::Cause;
 use crate::texts::message::Message;
 
 impl Cause for StoreError {
     fn message(&self) -> Message {
         match self {
-            StoreError::Unavailable(cause) => Message::new("error-store-unavailable").message("cause", prose(cause)),
-            StoreError::Unknown(cause) => Message::new("error-store-unknown").message("cause", prose(cause)),
-            StoreError::Conflict(cause) => Message::new("error-store-conflict").message("cause", prose(cause)),
-            StoreError::Rejected(cause) => Message::new("error-store-rejected").message("cause", prose(cause)),
+            StoreError::Unavailable(cause) => Message::new("error-store-unavailable").text("cause", cause),
+            StoreError::Unknown(cause) => Message::new("error-store-unknown").text("cause", cause),
+            StoreError::Conflict(cause) => Message::new("error-store-conflict").text("cause", cause),
+            StoreError::Rejected(cause) => Message::new("error-store-rejected").text("cause", cause),
             StoreError::AccessChanged => Message::new("error-access-changed"),
             StoreError::QueueGone => Message::new("error-queue-gone"),
-            StoreError::Schema(cause) => prose(cause),
+            StoreError::Schema(cause) => Message::verbatim(cause),
             StoreError::File(fault) => fault.message(),
         }
     }

@@ -20,7 +20,7 @@ fn make() -> Result<(String, String), getrandom::Error> {
 
 /// Makes an id and a secret; the error says that the system has no randomness.
 pub(super) fn fresh() -> Result<(String, String), Error> {
-    make().map_err(|error| Error::Invalid(format!("the system has no randomness: {error}")))
+    make().map_err(|error| Error::NoRandomness(error.to_string()))
 }
 
 /// Hashes a secret. Returns `None` if the text does not have a secret's form.

@@ -5,6 +5,7 @@ use crate::engine::Turno;
 use crate::error::Error;
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::Resource;
 use turno_core::lease::Command;
 use turno_core::limits::BATCH_MAX;
@@ -29,8 +30,8 @@ impl Turno {
     /// ```
     pub async fn lease_batch(&self, commands: Vec<Command>) -> Vec<Result<LeaseAnswer, Error>> {
         if commands.len() > BATCH_MAX {
-            let text = format!("at most {BATCH_MAX} leases at once, not {}", commands.len());
-            return commands.iter().map(|_| Err(Error::Invalid(text.clone()))).collect();
+            let many = Invalid::new("leases", Fault::TooMany { max: BATCH_MAX, given: commands.len() });
+            return commands.iter().map(|_| Err(many.clone().into())).collect();
         }
         let mut chains: BTreeMap<Resource, Vec<(usize, Command)>> = BTreeMap::new();
         for (index, command) in commands.into_iter().enumerate() {

@@ -9,6 +9,7 @@ use crate::store::{ClaimOutcome, QueueRow};
 use std::sync::Arc;
 use std::time::Duration;
 use turno_core::access::Permission;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{Instance, ItemId, RequestId};
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{self, ClaimRequest, DeliveryRef, Why, WhyReason, WorkerName, why_alone};
@@ -150,7 +151,7 @@ impl QueueHandle {
     /// Checks a claim and adds the caller.
     fn check(&self, claim: &Claim) -> Result<ClaimRequest, Error> {
         if claim.max == 0 || claim.max as usize > BATCH_MAX {
-            return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
+            return Err(Invalid::new("max", Fault::OutOfBounds { min: 1, max: BATCH_MAX as i64 }).into());
         }
         let instance = Instance::new(&*claim.instance)?;
         let taker = match self.turno.principal() {

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{Fence, ItemId, Key, Lane};
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{
@@ -59,7 +60,7 @@ impl QueueHandle {
     /// ```
     pub async fn items(&self, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
         if query.limit == 0 || query.limit as usize > BATCH_MAX {
-            return Err(Error::Invalid(format!("limit must be between 1 and {BATCH_MAX}")));
+            return Err(Invalid::new("limit", Fault::OutOfBounds { min: 1, max: BATCH_MAX as i64 }).into());
         }
         let row = self.row_for_read().await?;
         self.records(&row, query).await

@@ -78,8 +78,7 @@ impl QueueHandle {
     /// ```
     pub async fn retry_with(&self, id: ItemId, payload: impl Into<Arc<str>>) -> Result<ManageOutcome, Error> {
         let payload = payload.into();
-        super::check_payload(&payload).map_err(Error::Invalid)?;
-        super::check_depth(&payload, || "/payload".to_owned())?;
+        super::check_payload(&payload)?;
         self.manage(id, Manage::RetryWith { payload }).await
     }
 

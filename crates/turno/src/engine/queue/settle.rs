@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::store::{ItemQuery, ItemRecord};
 use std::time::Duration;
 use turno_core::access::Permission;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{ItemId, Seq};
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, DeliveryRef, Settle, SettleOutcome, Trace};
@@ -83,7 +84,8 @@ impl QueueHandle {
     /// ```
     pub async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Error> {
         if settlements.len() > BATCH_MAX {
-            return Err(Error::Invalid(format!("at most {BATCH_MAX} deliveries at once, not {}", settlements.len())));
+            let fault = Fault::TooMany { max: BATCH_MAX, given: settlements.len() };
+            return Err(Invalid::new("deliveries", fault).into());
         }
         let row = self.row().await?;
         // A delivery of another queue is stale in_this_queue: no item has the sequence number 0.

@@ -36,7 +36,7 @@ impl SyncHandle {
             was: change.was.clone(),
             gone: change.data.is_none(),
         };
-        let body = serde_json::to_string(&note).map_err(|bad| Error::Invalid(bad.to_string()))?;
+        let body = serde_json::to_string(&note).map_err(|_| Error::Bug("a kept delivery has no JSON"))?;
         let fingerprint = Hash(digest(change.data.as_deref().unwrap_or_default()));
         let (scope, name) = answer_key(&change.reference);
         self.engine().keep_answer(&scope, &name, Answer { fingerprint, status: 200, body }).await?;
@@ -62,7 +62,7 @@ impl SyncHandle {
 pub(crate) async fn confirm(store: &dyn Store, reference: &DeliveryRef, now: Time) -> Result<(), Error> {
     let (scope, name) = answer_key(reference);
     let Some((answer, _)) = store.answer(Once::new(&scope, &name)?).await? else { return Ok(()) };
-    let note: Note = serde_json::from_str(&answer.body).map_err(|bad| Error::Invalid(bad.to_string()))?;
+    let note: Note = serde_json::from_str(&answer.body).map_err(|_| Error::Bug("a kept delivery is unreadable"))?;
     let delivered = Delivered {
         queue: reference.queue,
         seq: reference.seq,

@@ -5,7 +5,7 @@
 
 use super::SyncHandle;
 use crate::engine::queue::{Delivery, DeliveryItem, Settlement};
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::store::Delivered;
 use std::sync::Arc;
 use turno_core::id::{Fence, Key};
@@ -156,8 +156,7 @@ impl SyncHandle {
     /// causes one more delivery, but never a wrong record. Needs `queues.consume`.
     pub async fn delivered(&self, change: &SyncChange) -> Result<(), Error> {
         self.require_consume().await?;
-        let key =
-            change.key.clone().ok_or_else(|| Error::Invalid("a delivery without a key is none of a source".into()))?;
+        let key = change.key.clone().ok_or(Misuse::NoKey)?;
         let delivered = Delivered {
             queue: change.reference.queue,
             seq: change.reference.seq,

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::store::{Past, StockLevel, TaskPage, TaskQuery};
 use std::fmt;
 use std::str::FromStr;
+use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{Fence, Sku};
 use turno_core::lease::{Ending, State};
 use turno_core::task::{Note, Task, TaskId};
@@ -47,7 +48,7 @@ impl FromStr for TaskCursor {
     type Err = Error;
     fn from_str(text: &str) -> Result<TaskCursor, Error> {
         let parts = text.split_once('.').and_then(|(note, fence)| Some((note.parse().ok()?, fence.parse().ok()?)));
-        let (note, fence) = parts.ok_or_else(|| Error::Invalid(format!("{text:?} is no place in a history")))?;
+        let (note, fence) = parts.ok_or_else(|| Invalid::new("cursor", Fault::Cursor))?;
         Ok(TaskCursor { note, fence: Fence(fence) })
     }
 }

@@ -10,6 +10,7 @@ use rusqlite::{Error, Row};
 use serde::Serialize;
 use std::str::FromStr;
 use std::sync::Arc;
+use turno_core::fault::UnknownWord;
 use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, UncountedDelivery, WorkerName};
 use turno_core::time::Time;
@@ -45,14 +46,14 @@ pub(super) fn damaged(at: usize, why: impl std::error::Error + Send + Sync + 'st
 
 /// A word in the database that this program does not know.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct UnknownWord(String);
+#[error("{0:?} is an unknown word")]
+struct BadWord(String);
 
 /// Reads a column that holds one of these words.
 pub(super) fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
     let text = row.get_ref(at)?.as_str()?;
     let found = words.iter().find(|(_, word)| *word == text);
-    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, UnknownWord(format!("{text:?} is an unknown word"))))
+    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, BadWord(text.to_owned())))
 }
 
 pub(super) fn to_word<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
@@ -61,8 +62,8 @@ pub(super) fn to_word<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'
 }
 
 /// Reads a value that the core parses from text.
-pub(super) fn parsed<T: FromStr<Err = String>>(row: &Row<'_>, at: usize) -> Result<T, Error> {
-    row.get_ref(at)?.as_str()?.parse().map_err(|unknown| damaged(at, UnknownWord(unknown)))
+pub(super) fn parsed<T: FromStr<Err = UnknownWord>>(row: &Row<'_>, at: usize) -> Result<T, Error> {
+    row.get_ref(at)?.as_str()?.parse().map_err(|unknown| damaged(at, unknown))
 }
 
 /// Renders a small value as JSON.

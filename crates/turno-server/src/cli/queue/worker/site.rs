@@ -285,7 +285,7 @@ impl Delivery {
 
 async fn settle_one(queue: &QueueHandle, taken: &Delivery, act: Act) -> Result<SettleOutcome, Error> {
     let reference = DeliveryRef::parse(&taken.delivery, Fence(taken.fence));
-    let reference = reference.map_err(|bad| Error::Invalid(bad.to_string()))?;
+    let reference = reference.map_err(|_| Error::Bug("the name of a delivery is unreadable"))?;
     let settled = queue.settle(vec![Settlement { reference, act }]).await?;
     Ok(settled.into_iter().next().map_or(SettleOutcome::Stale, |settled| settled.outcome))
 }
