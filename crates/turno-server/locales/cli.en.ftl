@@ -1,743 +1,629 @@
-# What the command line says. As with causes, the English is looked up by its own text, so that the code says it once, in plain
-# sight; see src/texts/terminal.rs. `$setting` is a key of the configuration, `$wrong` what is wrong with it, `$span` a length of
-# time, `$count` begins with a number and is looked up in its turn; the others are as in causes.
+# Messages of the command line. The attribute `next` of a failure says what the person can do. A cause is a fragment that
+# fits after "error: ".
+
+# Failures.
+
+failure-next = next
+
+# Errors of the operating system.
+
+io-not-found = no such file or folder
+io-permission = permission denied
+io-exists = the file exists already
+io-folder = it is a folder
+io-no-folder = a part of the path is not a folder
+io-not-utf8 = it is not UTF-8
+io-full = the disk is full
+io-read-only = the disk is read-only
+io-address-in-use = the address is in use
+io-address-unknown = this machine does not have the address
+io-refused = connection refused
+io-reset = connection lost
+io-timeout = timeout
 
 # Starting.
 
-cli-failed-to-start-threads-cause = failed to start threads: { $cause }
-cli-check-the-limit-of-processes-ulimit = check the limit of processes (ulimit -u)
-cli-failed-to-listen-for-signals-cause = failed to listen for signals: { $cause }
-cli-start-it-again = start it again
-cli-start-it-again-report-it-if = start it again; report it if it repeats
-cli-the-log-filter-name-cannot-be = the log filter { $name } cannot be read: { $cause }
-cli-use-error-warn-info-debug-or = use error, warn, info, debug or trace, also by module as in info,turno=debug
-cli-its-client-could-not-be-made = its client could not be made
-cli-failed-to-prepare-sending-traces-cause = failed to prepare sending traces: { $cause }
-cli-give-name-or-otlp-endpoint-as = give { $name } or otlp_endpoint as http://HOST:4318, or leave both out
-cli-failed-to-listen-on-place-cause = failed to listen on { $place }: { $cause }
-cli-stop-what-listens-there-or-choose = stop what listens there, or choose another port with --listen (port 0 takes a free one)
-cli-choose-a-port-above-with-listen = choose a port above 1023 with --listen
-cli-this-machine-does-not-have-that = this machine does not have that address; 127.0.0.1:7171 always works
-cli-check-the-address-given-with-listen = check the address given with --listen or TURNO_LISTEN
-cli-metrics-on-url = metrics on { $url }
+threads-failed = failed to start threads: { $cause }
+    .next = check the limit of processes (ulimit -u)
+signals-failed = failed to listen for signals: { $cause }
+    .next = start it again; report it if it repeats
+log-filter = the log filter "{ $filter }" is not valid: { $cause }
+    .next = use error, warn, info, debug or trace, also by module as in info,turno=debug
+traces-failed = failed to prepare sending traces: { $cause }
+    .next = set { $variable } or otlp_endpoint to http://HOST:4318, or remove both
+traces-client = the client could not be created
+http-client-failed = failed to prepare for HTTP: { $cause }
+    .next = check the variables for proxies and certificates
+listen-port-taken = failed to listen on { $address }: the address is in use
+    .next = stop the program that listens there, or choose another port with --listen (port 0 takes a free one)
+listen-permission = failed to listen on { $address }: permission denied
+    .next = choose a port above 1023 with --listen
+listen-unknown-address = failed to listen on { $address }: this machine does not have the address
+    .next = choose an address of this machine with --listen; 127.0.0.1:7171 always works
+listen-failed = failed to listen on { $address }: { $cause }
+    .next = check the address of --listen or TURNO_LISTEN
 
 # Databases.
 
-cli-use-sqlite-path-for-example-sqlite = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
-cli-grant-create-on-the-database-to = grant create on the database to this role: the first time, Turno makes its schema there
-cli-check-that-its-folder-exists-and = check that its folder exists and can be written
-cli-check-that-the-server-runs-and = check that the server runs, and the user, password and database of the URL
-cli-run-turno-migrate-with-the-same = run `turno migrate` with the same --database, or leave out --no-migrate
-cli-install-a-newer-turno-or = install a newer turno, or open a database of its own
-cli-put-the-last-backup-in-its = put the last backup in its place; keep the broken file to look at
-cli-name-another-file-with-database = name another file with --database; this one is left as it is
-cli-make-it-with-createdb-name-or = make it with `createdb { $name }`, or correct the database in the URL
-cli-the-file-is-not-a-sqlite = the file is not a SQLite database; give another path
-cli-the-database-has-no-schema-yet = the database has no schema yet, and this program needs { $number }; run turno migrate
-cli-the-database-has-schema-and-this = the database has schema { $number }, and this program needs { $max }; run turno migrate
-cli-the-database-has-schema-newer = the database has schema { $number }, which needs a newer program; this one knows { $max }: upgrade it
-cli-the-database-has-schema-newer-2 = the database has schema { $number }, which needs a program that knows schema { $min }; this one knows { $max }: install a newer turno
-cli-the-database-has-schema-newer-3 = the database has schema { $number }, which needs a program of schema { $min } or newer; this one knows { $max }: upgrade it
-cli-database-disk-image-is-malformed = database disk image is malformed
-cli-unable-to-open-database-file-place = unable to open database file: { $place }
-cli-attempt-to-write-a-readonly = attempt to write a readonly database
-cli-database-is-locked = database is locked
-cli-database-or-disk-is-full = database or disk is full
-cli-disk-i-o-error = disk I/O error
-cli-db-error-cause = db error: { $cause }
-cli-fatal-cause = FATAL: { $cause }
-cli-error-cause = ERROR: { $cause }
-cli-database-name-does-not-exist = database "{ $name }" does not exist
-cli-role-name-does-not-exist = role "{ $name }" does not exist
-cli-password-authentication-failed = password authentication failed for user "{ $name }"
-cli-permission-denied-for-database = permission denied for database { $name }
-cli-error-connecting-to-server-cause = error connecting to server: { $cause }
-cli-failed-to-lookup-address-cause = failed to lookup address information: { $cause }
-cli-name-or-service-not-known = Name or service not known
-cli-temporary-failure-in-name = Temporary failure in name resolution
-cli-no-address-associated = No address associated with hostname
-cli-connection-refused = connection refused
-cli-connection-refused-2 = Connection refused
-cli-connection-timed-out = connection timed out
-cli-not-settled-in-time = not settled in time
-cli-failed-to-open-place-cause = failed to open { $place }: { $cause }
-cli-the-database-url-has-no-scheme = the database URL has no scheme
-cli-the-sqlite-url-names-no-file = the sqlite URL names no file
-cli-the-database-url-is-neither-sqlite = the database URL is neither sqlite: nor postgres:
-cli-the-postgres-url-has-no-after = the postgres URL has no // after its scheme
-cli-failed-to-create-place-cause = failed to create { $place }: { $cause }
-cli-set-tmpdir-to-a-folder-that = set TMPDIR to a folder that can be written
-cli-place-is-full-of-folders-of = { $place } is full of folders of earlier demos
-cli-remove-the-folders-named-turno-demo = remove the folders named turno-demo-* there
-cli-no-database-here-there-is-no = no database here: there is no { $place }
-cli-go-to-its-folder-or-name = go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` makes a new one
-cli-a-new-empty-database-was-made = a new, empty database was made: { $place }
-cli-check-the-id-turno-user-list = check the id; `turno user list` and `turno token list` show what there is
-cli-use-turno-user-change-or-another = use `turno user change`, or another id
-cli-add-another-one-first-turno-user = add another one first: `turno user add ID --role admin`
-cli-correct-it-and-try-again = correct it and try again
-cli-try-again-in-a-moment = try again in a moment
-cli-check-that-the-database-runs-and = check that the database runs and can be written, and try again
-cli-the-database-is-not-reachable-cause = the database is not reachable: { $cause }
-cli-the-outcome-of-the-commit-is = the outcome of the commit is unknown: { $cause }
-cli-another-transaction-came-in-between-cause = another transaction came in between: { $cause }
-cli-the-database-refused-cause = the database refused: { $cause }
-cli-what-the-caller-may-do-has = what the caller may do has changed; ask again
-cli-overloaded-nothing-was-stored-try-again = overloaded; nothing was stored, try again in a moment
-cli-closed-open-it-again = closed; open it again
-cli-a-machines-token-must-name-its = a machine's token must name its instance; add one
-cli-task-number-is-what-and-cannot = task { $number } is { $what }, and cannot be locked
-cli-name-is-not-known-create-it = { $name } is not known; create it first
-cli-name-is-not-known = { $name } is not known
-cli-name-is-the-last-administrator-make = { $name } is the last administrator; make somebody else administrator first
-cli-name-exists-already-change-them-or = { $name } exists already; change them, or choose another id
-cli-you-do-not-hold-name-yourself = you do not hold { $name } yourself, so you cannot grant or take it; ask somebody who does
-cli-the-token-is-not-valid-any = the token is not valid (any more); sign in again or ask for a new one
-cli-this-needs-the-permission-name-ask = this needs the permission { $name }; ask an administrator for it
-cli-this-token-is-not-for-name = this token is not for { $name }; use one whose resources include it
-cli-no-such-file-or-directory-os = No such file or directory (os error 2)
-cli-permission-denied-os-error = Permission denied (os error 13)
-cli-connection-refused-os-error = Connection refused (os error 111)
-cli-address-already-in-use-os-error = Address already in use (os error 98)
-cli-is-a-directory-os-error = Is a directory (os error 21)
-cli-file-exists-os-error = File exists (os error 17)
-cli-unable-to-open-database-file = unable to open database file
-cli-file-is-not-a-database = file is not a database
-cli-stream-did-not-contain-valid-utf = stream did not contain valid UTF-8
+database-url-scheme = the database URL has no scheme
+    .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
+database-url-file = the sqlite URL names no file
+    .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
+database-url-kind = the database URL is neither sqlite: nor postgres:
+    .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
+database-url-slashes = the postgres URL has no // after its scheme
+    .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
+database-missing = no database here: there is no { $path }
+    .next = go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` creates a new one
+database-created = created a new, empty database: { $place }
+database-no-folder = failed to open { $place }: its folder does not exist
+    .next = check that its folder exists and can be written
+database-file = failed to open { $place }: { $cause }
+    .next = check that its folder exists and can be written
+database-server = failed to open { $place }: { $cause }
+    .next = check that the server runs, and the user, password and database of the URL
+database-schema-old = failed to open { $place }: its schema is older than this program needs
+    .next = run `turno migrate` with the same --database, or leave out --no-migrate
+database-schema-new = failed to open { $place }: its schema is newer than this program knows
+    .next = install a newer turno, or open another database
+database-damaged = failed to open { $place }: the file is damaged
+    .next = put the last backup in its place, and keep the damaged file for analysis
+database-other-file = failed to open { $place }: it is not a SQLite database
+    .next = name another file with --database; this one stays as it is
+database-no-create = failed to open { $place }: this role may not create a schema
+    .next = grant create on the database to this role, because Turno creates its schema there the first time
+database-unknown = failed to open { $place }: there is no database { $name }
+    .next = create it with `createdb { $name }`, or correct the database in the URL
+refused-unknown = { $cause }
+    .next = check the id; `turno user list` and `turno token list` show the known ones
+refused-exists = { $cause }
+    .next = use `turno user change`, or another id
+refused-last-admin = { $cause }
+    .next = add another one first: `turno user add ID --role admin`
+refused-invalid = { $cause }
+    .next = correct it and try again
+refused-overloaded = { $cause }
+    .next = try again in a moment
+refused-database = { $cause }
+    .next = check that the database runs and can be written, and try again
 
 # migrate, check, backup, audit.
 
-cli-place-created-with-schema-number = { $place }: created with schema { $number }
-cli-place-upgraded-from-schema-number-to = { $place }: upgraded from schema { $number } to { $max }
-cli-place-has-schema-number-which-is = { $place } has schema { $number }, which is current
-cli-place-has-schema-number-this-program = { $place } has schema { $number }; this program knows { $max } and can work with it
-cli-use-a-newer-program = use a newer program
-cli-run-turno-migrate = run `turno migrate`
-cli-schema-number = schema { $number }
-cli-place-has-no-schema-yet-this = { $place } has no schema yet; this program needs { $number }
-cli-place-has-what-this-program-needs = { $place } has { $what }; this program needs { $number }
-cli-finding = 1 finding
-cli-number-findings = { $number } findings
-cli-place-keeps-its-promises = { $place } keeps its promises
-cli-count-in-place = { $count } in { $place }
-cli-keep-a-copy-turno-backup-file = keep a copy (`turno backup FILE`, or pg_dump) before anything else, and report what was found
-cli-keep-a-copy-then-repair = keep a copy (`turno backup FILE`, or pg_dump), then run `turno check --repair`
-cli-mended = mended
-cli-item-corrected = 1 item corrected
-cli-number-items-corrected = { $number } items corrected
-cli-delivery-ended = 1 delivery ended
-cli-number-deliveries-ended = { $number } deliveries ended
-cli-row-removed = 1 row removed
-cli-number-rows-removed = { $number } rows removed
-cli-item-restored = 1 item restored
-cli-number-items-restored = { $number } items restored
-cli-item-merged = 1 item merged
-cli-number-items-merged = { $number } items merged
-cli-found-its-head-is-not-its-first = its head is not its first item
-cli-found-the-delivery-with-fence-number = the delivery with fence { $number } was handed out with { $max } items and has { $min }
-cli-found-queue-queue-item-item = queue { $queue }, item { $item }
-cli-found-queue-queue-place-place = queue { $queue }, place { $place }
-cli-found-its-condition-contradicts-itself = its condition contradicts itself
-cli-found-number-deliveries-are-in-process-or = { $number } deliveries are in process or ready
-cli-found-it-is-exhausted-and-no-error = it is exhausted and no error is kept
-cli-found-number-is-beyond-the-sequence-which = { $number } is beyond the sequence, which has come to { $max }
-cli-found-fence-number-is-held-and-max = fence { $number } is held, and { $max } ended before it
-cli-found-fence-number-never-owned-the-task = fence { $number } never owned the task
-cli-found-it-is-finished-and-unfinished-at = it is finished and unfinished at once
-cli-found-number-items-are-ready-at-once = { $number } items are ready at once
-cli-found-fence-number-began-at-min-and = fence { $number } began at { $min }, and the one before ended at { $max }
-cli-found-it-is-finished-and-carries-nothing = it is finished and carries nothing
-cli-found-it-is-unfinished-and-carries-nothing = it is unfinished and carries nothing
-cli-found-it-was-accepted-and-is-neither = it was accepted and is neither unfinished nor finished
-cli-found-stock-moved-for-a-line-that = stock moved for a line that is not applied
-cli-found-the-task-is-completed-and-this = the task is completed and this line is not applied
-cli-found-the-next-one-is-number = the next one is { $number }
-cli-found-revision-number-was-handed-out-the = revision { $number } was handed out, the newest is { $max }
-cli-found-what-is-kept-is-not-a = what is kept is not a hash
-cli-found-number-unfinished-items = { $number } unfinished items
-cli-found-nothing-of-it-is-ever-handed-out = nothing of it is ever handed out
-cli-found-task-task-line-line = task { $task }, line { $line }
-cli-found-queue-queue-lane-lane = queue { $queue }, lane { $lane }
-cli-found-queue-queue-key-key = queue { $queue }, key { $key }
-cli-found-the-audit = the audit
-cli-found-item-number = item { $number }
-cli-found-position-number = position { $number }
-cli-found-article-field = article { $field }
-cli-checking-number-of-max-what = checking { $number } of { $max }: { $what }
-cli-number-and-max-expired = { $number }, and { $max } expired
-cli-checked-number-of-max-what = checked { $number } of { $max }: { $what }
-cli-entries = entries
-cli-entry = 1 entry
-cli-number-entries = { $number } entries
-cli-place-is-a-postgresql-database-which = { $place } is a PostgreSQL database, which has its own tools for that
-cli-use-pg-dump-for-example-example = use pg_dump, for example: { $example }
-cli-place-exists-already-name-a = { $place } exists already; name a new file
-cli-the-folder-of-place-does-not = the folder of { $place } does not exist; create it first
-cli-the-folder-place-does-not = the folder { $place } does not exist; create it first
-cli-place-is-in-use-by-another = { $place } is in use by another process
-cli-name-a-file-that-does-not = name a file that does not exist yet, in a folder that can be written
-cli-place-was-copied-to-file = { $place } was copied to { $file }
-cli-nothing-was-audited-that-fits = nothing was audited that fits
-cli-the-chain-of-count-is-whole = the chain of { $count } is whole; keep its head elsewhere
-cli-the-audit-was-tampered-with-cause = the audit was tampered with: { $cause }
-cli-keep-a-copy-of-the-database = keep a copy of the database as it is, and find out who could write to it
+schema-created = { $place }: created with schema { $wanted }
+schema-upgraded = { $place }: upgraded from schema { $found } to { $wanted }
+schema-current = { $place } has schema { $found }, which is current
+schema-compatible = { $place } has schema { $found }; this program knows { $wanted } and can work with it
+schema-missing = { $place } has no schema yet; this program needs { $wanted }
+    .next = run `turno migrate`
+schema-old = { $place } has schema { $found }; this program needs { $wanted }
+    .next = run `turno migrate`
+schema-new = { $place } has schema { $found }; this program needs { $wanted }
+    .next = use a newer program
+check-step = checking { $number } of { $total }: { $what }
+check-step-done = checked { $number } of { $total }: { $what }
+check-sound = { $place } keeps all invariants
+check-found = { $count ->
+        [one] 1 finding
+       *[other] { $count } findings
+    } in { $place }
+    .next = keep a copy (`turno backup FILE`, or pg_dump) before anything else, and report the findings
+check-repairable = { $count ->
+        [one] 1 finding
+       *[other] { $count } findings
+    } in { $place }
+    .next = keep a copy (`turno backup FILE`, or pg_dump), then run `turno check --repair`
+check-repaired = repaired
+check-corrected = { $count ->
+        [one] 1 item corrected
+       *[other] { $count } items corrected
+    }
+check-ended = { $count ->
+        [one] 1 delivery ended
+       *[other] { $count } deliveries ended
+    }
+check-removed = { $count ->
+        [one] 1 row removed
+       *[other] { $count } rows removed
+    }
+check-restored = { $count ->
+        [one] 1 item restored
+       *[other] { $count } items restored
+    }
+check-merged = { $count ->
+        [one] 1 item merged
+       *[other] { $count } items merged
+    }
+backup-postgres = { $place } is a PostgreSQL database, which has its own tools for backups
+    .next = use pg_dump, for example: pg_dump --format=custom --schema=turno --file=turno.dump DATABASE
+backup-failed = { $cause }
+    .next = name a file that does not exist yet, in a folder that can be written
+backup-done = copied { $place } to { $file }
+audit-none = no audit entries match
+audit-entries = entries
+audit-intact = the audit log of { $count ->
+        [one] 1 entry
+       *[other] { $count } entries
+    } is intact; keep its head elsewhere
+audit-broken = the audit log was tampered with: { $cause }
+    .next = keep a copy of the database as it is, and find out who could write to it
 
 # The demo.
 
-cli-the-demo-always-uses-a-fresh = the demo always uses a fresh temporary database, unless it is one of PostgreSQL
-cli-leave-out-database-name-an-empty = leave out --database, name an empty database of PostgreSQL, or use `turno serve --database URL`
-cli-no-port-for-the-demos-module = no port for the demo's module: { $cause }
-cli-see-why-the-machine-has-none = see why the machine has none left
-cli-turno-version-demo-kind-place-what = Turno { $version } · demo · { $kind }, { $place } ({ $what }) · stop with Ctrl-C
-cli-drop-the-database-when-you-are = drop the database when you are done
-cli-removed-at-the-end = removed at the end
-cli-console-url-api-docs = console   { $url }   API { $docs }
-cli-try-as-ana-process-a-task = try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away
-cli-try-as-ana-process-a-task-2 = try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away · 4 in SQL, update siper.usuarios
-cli-an-editor = an editor
-cli-another-editor-beside-ana-in-the = another editor, beside Ana in the same browser
-cli-another-editor-in-a-private-window = another editor, in a private window
-cli-an-administrator-in-a-private-window = an administrator, in a private window
-cli-name-a-database-that-exists-and = name a database that exists and can be reached without TLS, or leave out --database
-cli-failed-to-reach-the-database-cause = failed to reach the database: { $cause }
-cli-the-database-has-a-schema-name = the database has a schema { $name } already, and the demo does not touch what is yours
-cli-make-an-empty-one-for-it = make an empty one for it, for example with `createdb turno_demo`
-cli-the-demo-cannot-be-set-up = the demo cannot be set up: { $cause }
-cli-use-an-empty-database = use an empty database
-cli-the-demo-stopped-cause = the demo stopped: { $cause }
+demo-database = the demo works only on a temporary file or on PostgreSQL
+    .next = leave out --database, name an empty PostgreSQL database, or use `turno serve --database URL`
+demo-folder = failed to create { $path }: { $cause }
+    .next = set TMPDIR to a folder that can be written
+demo-folders-full = { $path } is full of folders of earlier demos
+    .next = remove the folders named turno-demo-* there
+demo-port = failed to get a port for the demo's module: { $cause }
+    .next = end other programs on this machine to free a port
+demo-title = Turno { $version } · demo · { $kind }, { $place } ({ $end }) · stop with Ctrl-C
+demo-end-drop = drop the database when you are done
+demo-end-removed = removed at the end
+demo-console = {"  "}console   { $url }/   API { $url }/docs
+demo-try = {"  "}try       1 as Ana, process a task · 2 as Leo, claim the same one · 3 as Eva, release it
+demo-try-sync = { demo-try } · 4 in SQL, update siper.usuarios
+demo-editor = an editor
+demo-editor-beside = another editor, beside Ana in the same browser
+demo-editor-private = another editor, in a private window
+demo-admin-private = an administrator, in a private window
+demo-unreachable = failed to reach the database: { $cause }
+    .next = name a database that exists and can be reached without TLS, or leave out --database
+demo-not-empty = the database already has a schema { $schema }, and the demo changes no existing data
+    .next = create an empty database, for example with `createdb turno_demo`
+demo-setup = failed to set up the demo: { $cause }
+    .next = use an empty database
+demo-stopped = the demo stopped: { $cause }
+    .next = start it again
 
-# serve and config.
+# serve, man, healthcheck.
 
-cli-the-database-runs-with-name-what = the database runs with { $name }: what was accepted can be lost
-cli-switch-it-on-in-postgresql-conf = switch it on in postgresql.conf and restart PostgreSQL
-cli-remove-it-turno-user-remove-name = remove it: turno user remove { $name }
-cli-name-is-an-account-of-the = { $name } is an account of the demo
-cli-the-queue-name-cannot-be-what = the queue { $name } cannot be what the configuration says: { $cause }
-cli-a-queue-with-unfinished-items-keeps = a queue with unfinished items keeps its kind; use another name for the new one
-cli-there-is-no-administrator-yet-become = there is no administrator yet; become the first
-cli-in-a-browser-once-within-minutes = in a browser, once, within 30 minutes: { $url }
-cli-or-on-the-command-line-turno = or on the command line: turno user add YOUR-ID --role admin --password-stdin
-cli-production-does-not-start-with-these = production does not start with these settings:
-cli-or-use-env-development-on-a = or use --env development on a desk
-cli-push-allow-private-lets-endpoints-set = push.allow_private lets endpoints set over the API reach every private address
-cli-name-the-networks-that-are-meant = name the networks that are meant in push.allow, and remove push.allow_private
-cli-cors-origins-has-every-page-in = cors_origins has "*": every page in the world could call the server
-cli-list-the-origins-of-your-pages = list the origins of your pages in cors_origins
-cli-cors-origins-has-url-a-page = cors_origins has { $url }, a page that anybody on the way can change
-cli-serve-that-page-over-https-and = serve that page over https and write https:// in cors_origins
-cli-public-url-is-url-tokens-and = public_url is { $url }: tokens and sessions would travel in the clear
-cli-serve-it-over-https-and-write = serve it over https and write https:// in public_url
-cli-listen-is-place-which-others-can = listen is { $place }, which others can reach, and nothing says that HTTPS is in front
-cli-set-public-url-to-the-https = set public_url to the https:// address people use, or behind_proxy = true, or listen on 127.0.0.1
-cli-give-the-database-a-place-that = give the database a place that stays, for example sqlite:/var/lib/turno/turno.db
-cli-database-is-in-memory-and-gone = database is in memory, and gone with the process
-cli-the-variable-name-which-is-to = the variable { $name }, which is to sign deliveries, is not set
-cli-set-name-to-the-secret-or = set { $name } to the secret, or remove `secret_env` to send unsigned requests
-cli-failed-to-read-the-configuration-place = failed to read the configuration { $place }: { $cause }
-cli-check-the-path-given-with-config = check the path given with --config or TURNO_CONFIG, and that this user may read it
-cli-it-has-number-bytes-more-than = it has { $number } bytes, more than { $max }
-cli-correct-the-line-the-file-is = correct the line; the file is TOML, where texts stand in quotes
-cli-place-line-line-a-table-under = { $place } line { $line }: a table under [leases] has a name that is no prefix
-cli-write-the-part-of-the-resources = write the part of the resource's name before the first `:`, as in [leases.file]
-cli-place-line-line-a-table-under-2 = { $place } line { $line }: a table under [queues]: { $cause }
-cli-give-the-queue-another-name = give the queue another name
-cli-place-line-line-unknown-key-key = { $place } line { $line }: unknown key `{ $key }` in [{ $name }]; did you mean `{ $meant }`?
-cli-place-line-line-unknown-key-key-2 = { $place } line { $line }: unknown key `{ $key }`; did you mean `{ $meant }`?
-cli-place-line-line-unknown-key-key-3 = { $place } line { $line }: unknown key `{ $key }` in [{ $name }]
-cli-place-line-line-unknown-key-key-4 = { $place } line { $line }: unknown key `{ $key }`
-cli-write-meant-or-remove-the-line = write `{ $meant }`, or remove the line; { $page } lists every key
-cli-remove-the-line-known-here-names = remove the line; known here: { $names }
-cli-write-it-as-a-table-name = write it as a table, [{ $name }]; { $page } has an example
-cli-then-page-explains-every-key = { $then }; { $page } explains every key
-cli-preset-name-cause = preset { $name }: { $cause }
-cli-is-number-but-must-be-at = is { $number }, but must be at least ttl_ms, which is { $max }
-cli-raise-max-ttl-ms-or-lower = raise max_ttl_ms or lower ttl_ms
-cli-is-number-but-must-be-below = is { $number }, but must be below ttl_ms, which is { $max }
-cli-lower-heartbeat-interval-ms-or-raise = lower heartbeat_interval_ms or raise ttl_ms
-cli-keep-applied-next = repeat it with --keep-applied to cancel the task and keep those lines
-cli-is-the-same-address-as-listen = is the same address as listen
-cli-give-metrics-a-port-of-their = give metrics a port of their own
-cli-must-be-post-put-or-patch = must be POST, PUT or PATCH
-cli-write-one-of-them-in-capitals = write one of them, in capitals
-cli-is-longer-than-a-delivery-of = is longer than a delivery of this queue lasts, which is { $number } ms
-cli-shorten-it-or-give-the-queue = shorten it, or give the queue a longer max_hold_ms
-cli-is-number-but-must-be-between = is { $number }, but must be between { $min } and { $max }
-cli-is-what-but-must-be-expected = is { $what }, but must be { $expected }
-cli-a-text-in-quotes = a text in quotes
-cli-a-list-of-texts-such-as = a list of texts, such as ["one", "two"]
-cli-a-whole-number-between-min-and = a whole number between { $min } and { $max }
-cli-a-whole-number-between-min-and-2 = a whole number between { $min } and { $max }, or false
-cli-true-or-false = true or false
-cli-a-list-with-what = a list with { $what }
-cli-something-else = something else
-cli-neither = neither
-cli-a-text = a text
-cli-a-table = a table
-cli-a-whole-number = a whole number
-cli-a-list = a list
-cli-a-number-beyond-bits = a number beyond 64 bits
-cli-a-number-with-a-fraction = a number with a fraction
-cli-a-date = a date
-cli-add-kind-lane-inbox-or-sync = add kind = "lane", "inbox" or "sync"
-cli-add-url-url = add url = "{ $url }"
-cli-correct-the-table = correct the table
-cli-place-line-line-sync-source-is = { $place } line { $line }: sync.source is { $what }
-cli-write-sync-source-with-two-brackets = write [[sync.source]] with two brackets: there may be several
-cli-add-field-or-start-from-preset = add { $field }, or start from preset = "{ $name }"
-cli-list-the-columns-whose-change-matters = list the columns whose change matters
-cli-add-current-when-or-remove-one = add current_when, or remove one_current_per_key
-cli-needs-current-when = needs current_when
-cli-is-refused-cause = is refused: { $cause }
-cli-choose-another-name = choose another name
-cli-is-an-empty-list = is an empty list
-cli-name-at-least-one-column = name at least one column
-cli-names-name-twice = names { $name } twice
-cli-remove-one-of-them = remove one of them
-cli-is-missing-and-none-can-be = is missing, and none can be made from this source's name
-cli-add-trigger-with-a-name-of = add trigger with a name of at most 63 bytes, without dots
-cli-gives-both-the-same-name = gives both the same name
-cli-tell-them-apart = tell them apart
-cli-write-actions-update-deactivate = write actions = {"{"} update = "…", deactivate = "…" {"}"}
-cli-must-name-both-update-and-deactivate = must name both update and deactivate
-cli-give-each-source-a-name-of = give each source a { $name } of its own
-cli-is-that-of-the-source-name = is that of the source { $name }, too
-cli-must-be-sync-because-the-source = must be "sync", because the source { $name } uses the queue
-cli-write-kind-sync = write kind = "sync"
-cli-belongs-to-the-source-name-which = belongs to the source { $name }, which uses the queue
-cli-give-name-in-its-sync-source = give { $name } in its [[sync.source]]
-cli-is-not-the-url-of-a = is not the URL of a database
-cli-write-sqlite-path-for-example-sqlite = write sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
-cli-is-no-address = is no address
-cli-write-host-port-for-example-or = write HOST:PORT, for example 127.0.0.1:7171 or [::1]:0
-cli-is-no-url-of-http = is no URL of HTTP
-cli-write-http-host-port-path-or = write http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH
-cli-leave-user-and-password-out-of = leave user and password out of it; use `secret_env` where requests are to be signed
-cli-has-a-user-or-a-password = has a user or a password in it
-cli-has-something-behind-or = has something behind ? or #
-cli-end-it-with-the-host-or = end it with the host or a path
-cli-has-braces-around-something-other-than = has braces around something other than key
-cli-the-only-placeholder-is-key = the only placeholder is {"{"}key{"}"}
-cli-has-key-where-it-may-not = has {"{"}key{"}"} where it may not be
-cli-use-key-in-the-path-or = use {"{"}key{"}"} in the path or behind ? only
-cli-write-scheme-host-and-port-only = write scheme, host and port only, for example https://app.example.com
-cli-has-an-entry-that-is-no = has an entry that is no origin
-cli-has-an-entry-with-something-behind = has an entry with something behind the host
-cli-write-error-warn-info-debug-or = write error, warn, info, debug, trace or off, or directives such as info,turno=debug
-cli-is-no-filter-of-log-levels = is no filter of log levels
-cli-has-stars-where-the-rest-is = has *** where the rest is hidden, and is not what is kept here with its rest hidden
-cli-write-the-whole-url-or-leave = write the whole URL, or leave out push to keep what there is
-cli-write-the-variables-name-for-example = write the variable's name, for example MODULE_SECRET, and put the secret into the variable
-cli-is-not-the-name-of-a = is not the name of a variable
-cli-write-to-max-characters-without-control = write 1 to { $max } characters without control characters
-cli-is-no-name = is no name
-cli-is-no-name-of-the-database = is no name of the database
-cli-write-to-bytes-without-control-characters = write 1 to 63 bytes without control characters
-cli-has-a-dot-in-it = has a dot in it
-cli-leave-the-dot-out-only-tables = leave the dot out: only tables and views have a schema
-cli-write-table-or-schema-table-without = write TABLE or SCHEMA.TABLE, without quotes
-cli-has-more-than-one-dot = has more than one dot
-cli-write-a-condition-of-to-max = write a condition of 1 to { $max } bytes, or leave the key out
-cli-is-no-condition = is no condition
-cli-has-an-entry-that-is-no-2 = has an entry that is no network
-cli-write-networks-such-as-or = write networks such as 10.0.0.0/8 or 192.168.1.7
-cli-place-line-line-cause = { $place } line { $line }: { $cause }
-cli-place-line-line = { $place } line { $line }
-cli-default = default
+queue-policy-refused = the queue { $queue } cannot have the policy of the configuration: { $cause }
+    .next = a queue with unfinished items keeps its kind; use another name for the new queue
+setup-needed = there is no administrator yet; create the first one
+setup-link = {"  "}in a browser, once, within 30 minutes: { $url }
+setup-command = {"  "}or on the command line: turno user add YOUR-ID --role admin --password-stdin
+man-failed = failed to write { $place }: { $cause }
+    .next = check that the folder can be written
+man-page = the page
+man-written = the manual is in { $folder }; begin with `man -l { $folder }/turno.1`
 
-# People and tokens.
+# Users and tokens.
 
-cli-name-is-role-now-called-called = { $name } is { $role } now, called { $called }
-cli-name-is-locked-out-and-what = { $name } is locked out, and what they held is free
-cli-name-is-let-in-again = { $name } is let in again
-cli-name-has-a-new-password = { $name } has a new password
-cli-name-is-gone-with-all-their = { $name } is gone, with all their tokens
-cli-added-name-called-role = added { $name } ({ $called }), { $role }
-cli-a-token-for-the-api-command = a token for the API: { $command }
-cli-nobody-yet-add-somebody-with-turno = nobody yet; add somebody with `turno user add ID --role admin`
-cli-turno-user-list-shows-who-there = `turno user list` shows who there is
-cli-type-the-password-and-press-enter = type the password and press Enter (it is shown as you type):
-cli-failed-to-read-stdin-cause = failed to read stdin: { $cause }
-cli-pipe-the-password-in-as-utf = pipe the password in as UTF-8
-cli-give-one-line-on-stdin-for = give one line on stdin, for example: { $example }
-cli-there-is-nothing-to-change = there is nothing to change
-cli-say-what-command-or-name = say what: { $command }, or --name NAME
-cli-a-token-is-confined-to-at = a token is confined to at most { $max } beginnings of names
-cli-give-the-beginnings-that-they-share = give the beginnings that they share
-cli-try-again = try again
-cli-a-password-has-at-least-min = a password has at least { $min } characters and at most { $max } bytes; choose another
-cli-too-many-passwords-are-being-checked = too many passwords are being checked; try again in a moment
-cli-the-password-could-not-be-hashed = the password could not be hashed; try again
-cli-name-is-dead = { $name } is dead
-cli-add-them-first-command = add them first: { $command }
-cli-there-is-nobody-called-name = there is nobody called { $name }
-cli-there-is-no-such-token-its = there is no such token; its id is needed, not the token itself
-cli-there-is-no-token-name = there is no token { $name }
-cli-turno-token-list-shows-the-ids = `turno token list` shows the ids
-cli-no-tokens-yet-make-one-with = no tokens yet; make one with `turno token create --user ID`
-cli-locked-out = locked out
-cli-active = active
-cli-yes = yes
-cli-no = no
-cli-machine = machine
-cli-person = person
-cli-all-of-theirs = all of theirs
-cli-all = all
-cli-never = never
+user-changed = { $user } is now { $role }, with the name { $name }
+user-disabled = { $user } is disabled, and what they held is free
+user-enabled = { $user } is enabled again
+user-password-set = { $user } has a new password
+user-removed = { $user } is removed, with all their tokens
+user-added = added { $user } ({ $name }), { $role }
+user-token-hint = to create a token for the API: turno token create --user { $user }
+user-none = no users yet; add one with `turno user add ID --role admin`
+user-unknown = { $user } is not known
+    .next = list the users with `turno user list`
+user-no-change = there is nothing to change
+    .next = name the change: turno user change { $user } --role viewer|editor|admin, or --name NAME
+user-state-active = active
+user-state-disabled = disabled
+user-tokens = { $live }, and { $expired } expired
+password-prompt = type the password and press Enter (it is shown as you type):
+password-stdin = failed to read stdin: { $cause }
+    .next = pipe the password in as UTF-8
+password-refused = a password has at least { $min } characters and at most { $max } bytes; choose another
+    .next = give one line on stdin, for example: { $example }
+password-hash = failed to hash the password
+    .next = try again
+answer-yes = yes
+answer-no = no
+token-resources-max = a token may have at most { $max } prefixes of resources
+    .next = give shorter prefixes that cover them
+token-is-revoked = { $token } is revoked
+token-user-unknown = there is no user { $user }
+    .next = add the user first: turno user add { $user } --role editor
+token-unknown = there is no token { $token }
+    .next = list the ids with `turno token list`
+token-not-an-id = there is no token with that id; give the id, not the token itself
+    .next = list the ids with `turno token list`
+token-none = no tokens yet; create one with `turno token create --user ID`
+token-for-machine = machine
+token-for-person = person
+token-may-all = all of the user
+token-resources-all = all
+never = never
 
 # Servers.
 
-cli-a-token-on-the-command-line = a token on the command line can be read by everybody on this machine
-cli-put-it-into-the-variable-turno = put it into the variable TURNO_TOKEN, or into a file for --token-file; and revoke this one if others use the machine
-cli-failed-to-read-the-token-from = failed to read the token from { $place }: { $cause }
-cli-check-token-file-the-file-holds = check --token-file; the file holds one token and nothing else
-cli-failed-to-prepare-for-http-cause = failed to prepare for HTTP: { $cause }
-cli-check-the-variables-for-proxies-and = check the variables for proxies and certificates
-cli-the-servers-address-cause = the server's address { $cause }
-cli-give-server-or-turno-url-as = give --server or TURNO_URL as http://HOST:PORT or https://HOST
-cli-is-no-url = is no URL
-cli-begins-with-neither-http-nor-https = begins with neither http:// nor https://
-cli-has-a-user-or-a-password-2 = has a user or a password, and Turno wants a token
-cli-there-are-more-add-cursor-name = there are more: add --cursor { $name }
-cli-url-answered-number-and-not-as = { $url } answered { $number }, and not as Turno does
-cli-check-server-or-turno-url-something = check --server or TURNO_URL: something else may listen there
-cli-check-server-or-turno-url = check --server or TURNO_URL
-cli-url-answered-something-that-turno-does = { $url } answered something that Turno does not
-cli-nothing-answers-at-url-cause = nothing answers at { $url }: { $cause }
-cli-start-it-with-turno-serve-or = start it with `turno serve`, or name another server with --server or TURNO_URL
-cli-url-took-too-long-to-answer = { $url } took too long to answer; whether it did what was asked for is not known
-cli-the-connection-to-url-broke-cause = the connection to { $url } broke: { $cause }
-cli-the-connection-to-url-was-lost = the connection to { $url } was lost; trying again
-cli-look-at-the-state-before-repeating = look at the state before repeating it; see whether the server is well with `turno healthcheck`
-cli-make-a-token-where-the-database = make a token where the database is, with `turno token create --user ID`, and put it into the variable TURNO_TOKEN
-cli-use-a-token-of-somebody-who = use a token of somebody who has { $what }; `turno user list` shows who is what
-cli-the-permission = the permission
-cli-use-a-token-that-is-not = use a token that is not bound to other resources
-cli-add-instance-name-a-machine-says = add --instance NAME: a machine says which of its processes it is
-cli-wait-for-it-with-wait-s = wait for it with --wait 30s, or ask its holder with `turno lease request-release`
-cli-stop-working-on-it-claim-it = stop working on it; claim it again if it is free (`turno why` says who has it)
-cli-check-the-name-list-of-the = check the name; `list` of the same command shows what there is (`turno queue items QUEUE` of items)
-cli-look-at-it-first-turno-queue = look at it first: `turno queue item QUEUE ID` shows its state and its life
-cli-turno-queue-items-queue-shows-what = `turno queue items QUEUE` shows what is unfinished; or make a queue under another name
-cli-send-less-at-once-or-keep = send less at once; or keep what is large elsewhere, and enqueue where it is
-cli-change-it-in-the-servers-configuration = change it in the server's configuration file and restart the server
-cli-send-a-key-again-with-turno = send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source
-cli-settle-the-delivery-that-it-has = settle the delivery that it has, with `turno queue ack` or `fail`; it ends by itself if nobody does
-cli-look-at-it-with-turno-queue-get = look at it with `turno queue get QUEUE`, and repeat the command
-cli-send-it-round-again-with-turno = send it round again with `turno queue retry QUEUE ID`, or go on with the next
-cli-go-on-with-the-next-what = go on with the next; what is needed after all is enqueued again under another --id
-cli-nothing-to-do-go-on-with = nothing to do: go on with the next
-cli-correct-it-and-try-again-help = correct it and try again; --help of the command shows what it takes
-cli-nothing-was-stored-try-again-in = nothing was stored; try again in a moment
-cli-try-again-the-servers-log-knows = try again; the server's log knows more under request { $name }
-cli-change-what-the-answer-says-and = change what the answer says and try again; `turno why` may explain more
-cli-failed-to-write-what-cause = failed to write { $what }: { $cause }
-cli-check-that-the-folder-can-be = check that the folder can be written
-cli-the-page = the page
-cli-the-manual-is-in-place-begin = the manual is in { $place }; begin with `{ $command }`
+token-on-command-line = a token on the command line can be read by everyone on this machine
+    .next = put it into the variable TURNO_TOKEN or into a file for --token-file, and revoke this one if others use the machine
+token-file = failed to read the token from { $path }: { $cause }
+    .next = check --token-file; the file contains one token and nothing else
+server-url = the server's address is not a URL
+    .next = give --server or TURNO_URL as http://HOST:PORT or https://HOST
+server-url-scheme = the server's address begins with neither http:// nor https://
+    .next = give --server or TURNO_URL as http://HOST:PORT or https://HOST
+server-url-credentials = the server's address has a user or a password, but Turno needs a token
+    .next = give --server or TURNO_URL as http://HOST:PORT or https://HOST
+list-more = there are more: add --cursor { $cursor }
+server-other = { $server } answered { $status }, but not as a Turno server
+    .next = check --server or TURNO_URL, because another program may listen there
+server-unexpected = the answer of { $server } is not one of a Turno server
+    .next = check --server or TURNO_URL, because another program may listen there
+server-unreachable = no server answers at { $server }: { $cause }
+    .next = start it with `turno serve`, or name another server with --server or TURNO_URL
+server-slow = { $server } took too long to answer, so the outcome is not known
+    .next = check the state before you repeat the command; check the server with `turno healthcheck`
+server-lost = the connection to { $server } was lost: { $cause }
+    .next = check the state before you repeat the command; check the server with `turno healthcheck`
+server-reconnect = the connection to { $server } was lost; trying again
+
+# Problems that a server answered. The server wrote $cause in this language.
+
+problem-line = line { $line }: { $cause }
+problem-after = { $cause } (the first { $stored } items are stored)
+answer-unauthenticated = { $cause }
+    .next = create a token where the database is, with `turno token create --user ID`, and put it into the variable TURNO_TOKEN
+answer-forbidden = { $cause }
+    .next = use a token of a user who has { $permission }; `turno user list` shows the roles
+answer-forbidden-any = { $cause }
+    .next = use a token of a user who has the permission; `turno user list` shows the roles
+answer-other-resource = { $cause }
+    .next = use a token that is not bound to other resources
+answer-instance-required = { $cause }
+    .next = add --instance NAME, which tells the processes of a machine apart
+answer-held = { $cause }
+    .next = wait for it with --wait 30s, or ask its holder with `turno lease request-release`
+answer-lost = { $cause }
+    .next = stop working on it, and claim it again if it is free (`turno why` shows the holder)
+answer-lines-applied = { $cause }
+    .next = repeat the command with --keep-applied to cancel the task and keep those lines
+answer-not-found = { $cause }
+    .next = check the name; `list` of the same command shows the known ones (`turno queue items QUEUE` for items)
+answer-wrong-state = { $cause }
+    .next = look at it first: `turno queue item QUEUE ID` shows its state and its history
+answer-queue-changed = { $cause }
+    .next = look at it with `turno queue get QUEUE`, and repeat the command
+answer-kind-fixed = { $cause }
+    .next = finish its items (`turno queue items QUEUE` shows them), or create a queue under another name
+answer-too-large = { $cause }
+    .next = send less at once, or store large data elsewhere and enqueue its address
+answer-managed = { $cause }
+    .next = change it in the server's configuration file and restart the server
+answer-delivered = { $cause }
+    .next = send a key again with `turno sync resync --key KEY`; to consume the changes yourself, remove `deliver` of the source
+answer-claimed-mine = { $cause }
+    .next = settle its delivery with `turno queue ack` or `fail`; otherwise it ends by itself
+answer-exhausted = { $cause }
+    .next = retry it with `turno queue retry QUEUE ID`, or go on with the next item
+answer-cancelled = { $cause }
+    .next = go on with the next item; enqueue it again under another --id if it is needed after all
+answer-done = { $cause }
+    .next = go on with the next item
+answer-invalid = { $cause }
+    .next = correct it and try again; --help of the command shows the arguments
+answer-busy = { $cause }
+    .next = try again in a moment; nothing was stored
+answer-internal = { $cause }
+    .next = try again; the server's log has more under request { $request }
+answer-other = { $cause }
+    .next = change what the answer names and try again; `turno why` may explain more
+
+# Times.
+
+when-now = now
+when-just-now = just now
+when-moment = in a moment
+when-past = { $span } ago
+when-future = in { $span }
+when-for = for { $span }
+when-since = since { $time }
+when-soon = soon
 
 # Leases and turno run.
 
-cli-nobody-holds-it-so-nobody = nobody holds it, so nobody was asked
-cli-it-is-your-turn-now = it is your turn now: claim it within { $span }
-cli-the-holder-was-asked-to-let = the holder was asked to let go
-cli-you-are-not-in-line-any = you are not in line any more
-cli-it-was-not-renewed-what-and = it was not renewed ({ $what }) and ends { $when }
-cli-idle = idle
-cli-rolling-timeout = rolling timeout
-cli-soon = soon
-cli-do-some-work-and-say-so = do some work and say so with --worked, or claim it again once it is free
-cli-number-number-in-line-kept-for = number { $number } in line, kept for { $span }
-cli-number-number-in-line = number { $number } in line
-cli-nothing-is-held = nothing is held
-cli-nobody-held-it-before = nobody held it before
-cli-free = free
-cli-locked = locked
-cli-offered = offered
-cli-locked-yours = locked, yours
-cli-offered-yours = offered, yours
-cli-it = it
-cli-you = you
-cli-one-is-waiting = one is waiting
-cli-number-are-waiting = { $number } are waiting
-cli-name-is-held-by-what-lasting = { $name } is held by { $what } { $lasting } now; it ends { $until } unless it is renewed
-cli-name-is-free-but-kept-for = { $name } is free, but kept for { $who }, who is next in line
-cli-name-is-free-nobody-holds-it = { $name } is free: nobody holds it
-cli-held-by-who = held by { $who }
-cli-no-heartbeat = no heartbeat
-cli-expired = expired
-cli-taken = taken
-cli-released = released
-cli-forced = forced
-cli-override = override
-cli-user-disabled = user disabled
-cli-lock-ended = lock ended
-cli-kept-for-who = kept for { $who }
-cli-for-span = for { $span }
-cli-since-when = since { $when }
-cli-just-now = just now
-cli-in-a-moment = in a moment
-cli-now = now
-cli-span-ago = { $span } ago
-cli-in-span = in { $span }
-cli-by-who = by { $who }
-cli-by-who-when = by { $who }, { $when }
-cli-name-went-on-without-its-lease = { $name } went on for a moment without its lease: { $cause }
-cli-name-was-stopped-cause = { $name } was stopped: { $cause }
-cli-stopping-the-command-cause = stopping the command: { $cause }
-cli-forced-away-by-who-note = it was forced away by { $who }, who says: { $note }
-cli-forced-away-by-who = it was forced away by { $who }
-cli-no-heartbeat-arrived = no heartbeat arrived in time
-cli-its-holder-was-idle = its holder was idle
-cli-too-long-without-work = too long without work
-cli-somebody-took-it-over = somebody took it over
-cli-its-holder-was-locked-out = its holder was locked out
-cli-it-was-given-back = it was given back
-cli-the-command = the command
-cli-see-turno-why-or-the-leases = see `turno why` or the lease's history for who has it now; what the command has done may be half done
-cli-failed-to-run-name-cause = failed to run { $name }: { $cause }
-cli-there-is-no-command-name = there is no command { $name }
-cli-name-cannot-be-executed = { $name } cannot be executed
-cli-check-the-name-and-path-after = check the name and PATH; after -- comes the command as you would type it
-cli-make-it-executable-chmod-x = make it executable (chmod +x)
-cli-check-the-command-the-lease-was = check the command; the lease was given back
-cli-check-the-command-the-delivery-was = check the command; the delivery was given back
-cli-name-is-held-by-who-since = { $name } is held by { $who } since { $when }
-cli-name-is-kept-for-who-who = { $name } is kept for { $who }, who is next in line
-cli-name-was-held-by-somebody-else = { $name } was held by somebody else until just now
-cli-the-lease-could-not-be-given = the lease could not be given back ({ $cause }); it ends by itself
-cli-try-again-later-or-stand-in = try again later, or stand in line with --wait 10m; `turno why` says more
-cli-the-system-has-no-randomness-cause = the system has no randomness: { $cause }
-cli-give-instance-name = give --instance NAME
-cli-the-server-granted-a-lease-without = the server granted a lease without a fence
-cli-the-lease-was-lost-cause = the lease was lost: { $cause }
-cli-no-renewal-could-be-delivered-in = no renewal could be delivered in time
-cli-the-database-could-not-be-reached = the database could not be reached in time
-cli-the-permission-was-taken-away = the permission was taken away
-cli-it-has-expired = it has expired
-cli-the-lease-was-granted-but-the = the lease was granted, but the server did not answer any more
+lease-not-asked = the lease is free, so no request was sent
+lease-asked = the holder was asked to release it
+lease-line-left = you left the waiting line
+lease-your-turn = it is your turn: claim it within { $span }
+lease-place = number { $position } in the waiting line
+lease-place-for = number { $position } in the waiting line; the place lasts { $span }
+lease-not-renewed = the lease was not renewed ({ $reason }) and ends { $when }
+    .next = do some work and report it with --worked, or claim it again once it is free
+lease-none = no lease is held
+lease-no-history = it was never held before
+lease-unless-work = in { $span } unless there is work
+lease-by = by { $person }
+lease-requested = by { $person }, { $when }
+lease-requested-message = by { $person }, { $when }: { $message }
+lease-mine = { $state }, yours
+lease-you = you
+lease-this = this lease
+lease-held = { $resource } is held by { $person } { $lasting }; it ends { $until } unless it is renewed
+lease-offered = { $resource } is free, but reserved for { $person }, the next in line
+lease-free = { $resource } is free
+lease-and-waiting = { $sentence }; { $count ->
+        [one] one is waiting
+       *[other] { $count } are waiting
+    }
+run-outlived = { $command } ran for a moment without its lease: { $cause }
+    .next = check the holder with `turno why`; the work of the command may be incomplete
+run-stopped = { $command } was stopped: { $cause }
+    .next = check the holder with `turno why`; the work of the command may be incomplete
+run-stopping = stopping the command: { $cause }
+run-forced = the lease was lost: { $person } forced it away
+run-forced-note = the lease was lost: { $person } forced it away. Reason: { $note }
+run-not-found = failed to run { $command }: there is no such command
+    .next = check the name and PATH; write the command after -- as you would type it
+run-not-executable = failed to run { $command }: permission denied
+    .next = make it executable (chmod +x)
+run-failed = failed to run { $command }: { $cause }
+    .next = check the command; the lease was released
+run-held = { $resource } is held by { $person } since { $time }
+    .next = try again later, or wait in line with --wait 10m; `turno why` tells more
+run-offered = { $resource } is reserved for { $person }, the next in line
+    .next = try again later, or wait in line with --wait 10m; `turno why` tells more
+run-just-held = { $resource } was held by another process until just now
+    .next = try again later, or wait in line with --wait 10m; `turno why` tells more
+run-not-granted = { $cause }
+    .next = try again later, or wait in line with --wait 10m; `turno why` tells more
+run-not-released = the lease could not be released ({ $cause }); it expires by itself
+run-no-renewal = the lease was lost: no renewal arrived in time
+run-no-answer = the lease was granted, but the server stopped answering
+run-no-fence = the server granted a lease without a fence
+    .next = check --server or TURNO_URL
+instance-random = the system has no randomness: { $cause }
+    .next = give --instance NAME
 
 # Queues.
 
-cli-noted = noted
-cli-task-number-is-what-2 = Task { $number } is { $what }
-cli-name-is-cancelled = { $name } is cancelled
-cli-name-is-paused-nothing-is-handed = { $name } is paused: nothing is handed out until it is resumed
-cli-name-hands-out-again = { $name } hands out again
-cli-the-payload-is-no-json-cause = the payload is no JSON: { $cause }
-cli-put-it-into-single-quotes-as = put it into single quotes, as in { $one }; a text needs its own, as in { $two }
-cli-reading-from-the-keyboard-end-with = reading from the keyboard; end with Ctrl-D
-cli-failed-to-read-name-cause = failed to read { $name }: { $cause }
-cli-check-its-name-and-that-it = check its name, and that it is UTF-8
-cli-stdin-is-empty-there-are-no = stdin is empty: there are no items to enqueue
-cli-write-one-json-object-per-line = write one JSON object per line, for example { $example }
-cli-write-one-item-per-line-for = write one item per line, for example { $example }
-cli-cause-the-first-number-items-are = { $cause } (the first { $number } items are stored)
-cli-number-of-max = { $number } of { $max }
-cli-line-line-is-no-json-cause = line { $line } is no JSON: { $cause }
-cli-line-line-is-no-json-object = line { $line } is no JSON object
-cli-stdin-is-a-json-array-not = stdin is a JSON array, not one JSON object per line
-cli-write-each-item-of-it-on = write each item of it on a line of its own, for example with: jq -c '.[]'
-cli-line-line-cause = line { $line }: { $cause }
-cli-what-with-another-payload = { $what }, with another payload
-cli-nothing-was-sent = nothing was sent
-cli-no-queues-yet-make-one-with = no queues yet; make one with `turno queue put NAME --kind lane`
-cli-paused = paused
-cli-pushed = pushed
-cli-destination-down-lasting = destination down { $lasting }
-cli-no-such-items = no such items
-cli-neither-an-item-nor-a-key = neither an item nor a key
-cli-name-an-item-or-a-key = name an item, or a key with --key
-cli-there-is-no-queue-name-yet = there is no queue { $name } yet, and a new one needs a kind
-cli-add-kind-lane-inbox-or-sync-2 = add --kind lane, inbox or sync; `turno queue list` shows what there is
-cli-queue-name-is-of-kind-kind = queue { $name } is of kind { $kind }, and as { $other } nothing of its policy would stay
-cli-add-reset-to-begin-with-the = add --reset to begin with the defaults of the new kind, or choose another name
-cli-name-holds-no-policy-cause = { $name } holds no policy: { $cause }
-cli-write-a-json-object-for-example = write a JSON object, for example { $example }
-cli-name-was-kind-and-is-other = { $name } was { $kind } and is { $other } now; what was not named is as a new queue of that kind has it
-cli-finished-item-of-name-is-beyond = 1 finished item of { $name } is beyond its retention; nothing was changed
-cli-number-finished-items-of-name-are = { $number } finished items of { $name } are beyond its retention; nothing was changed
-cli-finished-item-of-name-is-forgotten = 1 finished item of { $name } is forgotten
-cli-number-finished-items-of-name-are-2 = { $number } finished items of { $name } are forgotten
-cli-exhausted-item-of-name-matches-nothing = 1 exhausted item of { $name } matches; nothing was changed
-cli-number-exhausted-items-of-name-match = { $number } exhausted items of { $name } match; nothing was changed
-cli-item-of-name-will-be-tried = 1 item of { $name } will be tried again
-cli-number-items-of-name-will-be = { $number } items of { $name } will be tried again
-cli-the-destination-of-name-is-down = the destination of { $name } is down, and it is asked again by itself
-cli-there-is-nothing-unfinished-in-name = there is nothing unfinished in { $name }
-cli-nothing-keeps-name-what-is-due = nothing keeps { $name }: what is due is handed out when some process asks for work
-cli-name-is-being-worked-on = { $name } is being worked on
-cli-waiting = 1 waiting
-cli-number-waiting = { $number } waiting
-cli-number-in-process = { $number } in process
-cli-exhausted = 1 exhausted
-cli-number-exhausted = { $number } exhausted
-cli-the-oldest-waits-lasting = the oldest waits { $lasting }
-cli-there-is-no-queue-name-and = there is no queue { $name }, and nobody ever held a lease named { $other }
-cli-check-the-name-turno-queue-list = check the name; `turno queue list` and `turno lease list` show what there is
-cli-attempt-number = attempt { $number }
-cli-handed-out-when = handed out { $when }
-cli-name-will-be-tried-again-corrected = { $name } will be tried again, corrected
-cli-name-will-be-tried-again = { $name } will be tried again
-cli-nothing-is-due = nothing is due
-cli-what-again-when = { $what }, again { $when }
-cli-nothing-was-settled-the-item-that = nothing was settled: the item that was named is not in this delivery
-cli-name-one-of-its-items-as = name one of its items, as the claim showed them; `turno queue item` shows where an item is
-cli-this-delivery-is-not-yours-any = this delivery is not yours any more: its time was over, and somebody else may have it
-cli-stop-working-on-it-and-claim = stop working on it, and claim again
-cli-stopping-the-commands = stopping the commands
-cli-taking-nothing-more-a-second-signal = taking nothing more; a second signal stops at once
-cli-given-back-and-left-for-another = given back, and left for another run: { $number }
-cli-cause-trying-again = { $cause }; trying again
-cli-the-claim-of-name-was-lost = the claim of { $name } was lost; the command was stopped
-cli-name-cannot-be-kept-longer-max = { $name } cannot be kept longer: max_hold_ms of its queue ends it
-cli-it-cannot-be-kept-longer-max = it cannot be kept longer: max_hold_ms of its queue ends it { $when }
-cli-name-was-not-settled-its-time = { $name } was not settled: its time was over, and somebody else may do it again
-cli-name-failed-outcome-error = { $name } failed, { $outcome }: { $error }
-cli-name-could-not-be-settled-cause = { $name } could not be settled: { $cause }
-cli-name-is-paused-and-nothing-is = { $name } is paused, and nothing is handed out; { $command } lets it go on
-cli-name-carries-changes-of-the-source = { $name } carries changes of the source { $source }, which only a server hands out
-cli-leave-out-database-and-name-the = leave out --database, and name the server with --server
-cli-a-delivery-came-that-cannot-be = a delivery came that cannot be read
-cli-use-the-same-version-of-turno = use the same version of turno here and there
+typing-noted = noted
+cancel-item = { $item } is cancelled
+queue-paused = { $queue } is paused: no items are handed out until it is resumed
+queue-resumed = { $queue } hands out items again
+payload-not-json = the payload is not JSON: { $cause }
+    .next = put it into single quotes, as in { $object }; a text needs its own quotes, as in { $text }
+input-keyboard = reading from the keyboard; end with Ctrl-D
+input-unreadable = failed to read { $name }: { $cause }
+    .next = check its name, and that it is UTF-8
+input-empty = stdin is empty: there are no items to enqueue
+    .next = write one JSON object per line, for example { $example }
+input-array = stdin is a JSON array, not one JSON object per line
+    .next = write each of its items on a line of its own, for example with: jq -c '.[]'
+input-line-json = line { $line } is not JSON: { $cause }
+    .next = write one item per line, for example { $example }
+input-line-object = line { $line } is not a JSON object
+    .next = write one item per line, for example { $example }
+input-progress = { $sent } of { $all }
+item-differs = { $outcome }, with another payload
+items-none-sent = nothing was sent
+queue-none = no queues yet; create one with `turno queue put NAME --kind lane`
+queue-state-paused = paused
+queue-state-pushed = pushed
+queue-state-down = destination down { $lasting }
+queue-latency = { $half } (half of the last minute), { $most } (95 of 100)
+queue-nothing-out = no items are handed out until it is resumed
+queue-set-by-file = the configuration file
+destination-down = down since { $since }; no attempts are spent on it
+destination-failing = { $count ->
+        [one] answers, but the last call failed
+       *[other] answers, but the last { $count } calls in a row failed
+    }
+destination-well = no failures known
+push-signed = { $method } { $url } (signed with { $variable }, answers within { $span })
+push-unsigned = { $method } { $url } (unsigned, answers within { $span })
+push-nowhere = none: workers claim the deliveries
+items-none = no such items
+item-decided = decided at delivery
+event-attempt = attempt { $attempt }
+event-fence = fence { $fence }
+event-by = by { $user }
+event-handed = handed out { $when }
+why-nothing = neither an item nor a key
+    .next = name an item, or a key with --key
+queue-needs-kind = there is no queue { $queue } yet, and a new one needs a kind
+    .next = add --kind lane, inbox or sync; `turno queue list` shows the known queues
+queue-kind-differs = queue { $queue } is of kind { $kind }; as { $other } it would keep nothing of its policy
+    .next = add --reset to begin with the defaults of the new kind, or choose another name
+policy-not-json = { $file } contains no policy: { $cause }
+    .next = write a JSON object, for example { $example }
+queue-kind-changed = { $queue } was { $kind } and is { $other } now; what was not named has the default of that kind
+purge-matching = { $count ->
+        [one] 1 finished item of { $queue } is
+       *[other] { $count } finished items of { $queue } are
+    } beyond the retention; nothing was changed
+purge-done = { $count ->
+        [one] 1 finished item
+       *[other] { $count } finished items
+    } of { $queue } purged
+retry-matching = { $count ->
+        [one] 1 exhausted item of { $queue } matches
+       *[other] { $count } exhausted items of { $queue } match
+    }; nothing was changed
+retry-done = { $count ->
+        [one] 1 item of { $queue } will be retried
+       *[other] { $count } items of { $queue } will be retried
+    }
+retry-item = { $item } will be retried
+item-retried-corrected = { $item } will be retried with the new payload
+queue-nothing-due = nothing is due
+settled-again = { $outcome }, again { $when }
+settle-limited = the delivery cannot be extended: max_hold_ms of its queue ends it { $when }
+settle-not-in-delivery = nothing was settled: the named item is not in this delivery
+    .next = name one of its items, as the claim showed them; `turno queue item` shows the state of an item
+settle-stale = this delivery has expired, and another worker may have it
+    .next = stop working on it, and claim again
+work-stopping = stopping the commands
+work-draining = claiming nothing more; a second signal stops the commands at once
+work-left = returned, and left for another run: { $count }
+work-retrying = { $cause }; trying again
+work-lost = the claim of { $delivery } was lost; the command was stopped
+work-limited = { $delivery } cannot be extended: max_hold_ms of its queue ends it
+work-stale = { $delivery } was not settled: it has expired, and another worker may process it again
+work-failed = { $delivery } failed, { $outcome }: { $error }
+work-unsettled = { $delivery } could not be settled: { $cause }
+work-paused = { $queue } is paused and hands out no items; `turno queue resume { $queue }` resumes it
+work-source = { $queue } carries changes of the source { $source }, which only a server hands out
+    .next = leave out --database, and name the server with --server
+work-unreadable = a delivery cannot be read
+    .next = use the same version of turno here and on the server
+work-not-found = there is no command { $command }
+    .next = check the name and PATH; write the command after -- as you would type it
+work-not-executable = { $command } is not executable
+    .next = make it executable (chmod +x)
+work-command-failed = failed to run { $command }: { $cause }
+    .next = check the command; the delivery was returned
 
-# Tasks.
+# Tasks and why.
 
-cli-no-such-tasks-make-one-with = no such tasks; make one with `turno task create`
-cli-name-holds-no-lines-cause = { $name } holds no lines: { $cause }
-cli-write-a-json-array-such-as = write a JSON array such as { $example }
-cli-it-has-no-lines = it has no lines
-cli-task-number-is-what-failed-of = task { $number } is { $what }: { $failed } of { $all } lines were not applied
-cli-task-number-is-what = task { $number } is { $what }
-cli-correct-those-lines-claim-the-task = correct those lines, claim the task again and finalize it again; applied lines are not applied twice
-cli-nothing-has-happened-to-it-yet = nothing has happened to it yet
-cli-draft = draft
-cli-ready = ready
-cli-processing = processing
-cli-completed = completed
-cli-partially-completed = partially completed
-cli-cancelled = cancelled
-cli-line-line = line { $line }
-cli-that-is-more-than-one-thing = that is more than one thing
-cli-ask-for-a-resource-task-n = ask for a resource, task:N, a queue, QUEUE/ITEM, or QUEUE key KEY
+task-none = no such tasks; create one with `turno task create`
+task-lines-json = { $file } contains no lines: { $cause }
+    .next = write a JSON array such as { $example }
+lines-none = the task has no lines
+task-title = task { $task }
+task-is = task { $task } is { $status }
+task-explained = Task { $task } is { $status }. { $lock }
+task-lines-failed = task { $task } is { $status }: { $failed } of { $all } lines were not applied
+    .next = correct those lines, claim the task again and finalize it again; applied lines are not applied twice
+task-no-history = the task has no history yet
+task-line = line { $line }
+lock-held = held by { $person } { $lasting }
+lock-offered = reserved for { $person }
+lock-free = free
+why-many = that is more than one thing
+    .next = ask for a resource, task:N, a queue, QUEUE/ITEM, or QUEUE key KEY
+why-unknown = there is no queue { $queue }, and no lease { $resource } was ever held
+    .next = check the name; `turno queue list` and `turno lease list` show the known ones
+why-down = the destination of { $queue } is down; Turno probes it
+queue-empty = { $queue } has no unfinished items
+why-unpolled = { $queue } is ready, but no worker is processing it
+why-working = { $queue } is being processed
+why-waiting = { $count } waiting
+why-in-process = { $count } in process
+queue-exhausted = { $count } exhausted
+why-oldest = the oldest waits { $lasting }
 
 # Synchronisation.
 
-cli-the-configuration-has-no-sync-source = the configuration has no [[sync.source]]
-cli-add-one-preset-siper-is-an = add one (`preset = "siper"` is an example), and name the file with --config FILE
-cli-there-is-no-source-name = there is no source { $name }
-cli-use-one-of-names = use one of: { $names }
-cli-name-changes-of-table-go-into = { $name }: changes of { $table } go into the queue { $queue }
-cli-rows-that-were-there-before-are = rows that were there before are sent by `turno sync resync --all`
-cli-name-nothing-of-it-is-installed = { $name }: nothing of it is installed
-cli-name-removed-what = { $name }: removed { $what }
-cli-give-this-role-what-it-lacks = give this role what it lacks: usage on the table's schema, select and trigger on the table, create on the schema of the view, and for the index membership in the role that owns the table; or let a superuser run what `turno sync plan` prints
-cli-correct-what-the-database-says-in = correct what the database says in the source or in the table, and repeat it
-cli-number-of-max-sources-failed-names = { $number } of { $max } sources failed: { $names }
-cli-what-is-wrong-with-each-is = what is wrong with each is said above; the others were served
-cli-there-are-several-sources = there are several sources
-cli-say-which-one-the-key-is = say which one the key is of: --source NAME
-cli-pass-the-key-as-it-is = pass the key as it is
-cli-name-key-is-on-its-way = { $name }: { $key } is on its way
-cli-what-was-delivered-is-what-the = what was delivered is what the sources say
-cli-nothing-else-differs-from-what-the = nothing else differs from what the sources say
-cli-key-is-on-its-way = 1 key is on its way
-cli-number-keys-are-on-their-way = { $number } keys are on their way
-cli-unknown-cause = unknown: { $cause }
-cli-name-only-the-first-number-of = { $name }: only the first { $number } of those that differ are listed
-cli-send-them-turno-sync-check-queue = send them: `turno sync check --queue-differences`
-cli-count-queued = { $count }; queued
-cli-key-differs = 1 key differs
-cli-number-keys-differ = { $number } keys differ
-cli-key = 1 key
-cli-number-keys = { $number } keys
-cli-count-cannot-be-queued-names = { $count } cannot be queued: { $names }
-cli-a-key-has-to-characters-none = a key has 1 to 200 characters, none of them a control character; change it in the table
-cli-its-triggers-are-not-installed = its triggers are not installed
-cli-its-triggers-are-not-as-configured = its triggers are not as configured
-cli-run-turno-sync-install = run `turno sync install`
-cli-exhausted-count = exhausted: { $count }
-cli-read-their-errors-then-send-them = read their errors, then send them again: `turno queue retry-exhausted { $queue }`
-cli-active-at-the-destination-without-a = active at the destination, without a row: { $count }
-cli-cannot-be-sent-count = cannot be sent: { $count }
-cli-change-them-in-the-table-then = change them in the table, then delete their rows from turno.intake_refused
-cli-name-count-number-queued-up-to = { $name }: { $count }, { $number } queued, up to { $key }
-cli-name-count-number-queued = { $name }: { $count }, { $number } queued
-cli-pass-after-a-key-as-the = pass --after a key as the table's column writes it, for example a number where it holds numbers
-cli-check-the-source-in-the-configuration = check the source in the configuration, and that this role may read its table
-cli-go-on-with-source-name-after = go on with --source { $name } --after { $key }; { $then }
-cli-the-presets-destination-is-not-used = the preset's destination is not used: { $cause }; { $then }
+sync-none = the configuration has no [[sync.source]]
+    .next = add one (`preset = "siper"` is an example), and name the file with --config FILE
+sync-unknown = there is no source { $source }
+    .next = use one of: { $names }
+sync-installed = { $source }: changes of { $table } go into the queue { $queue }
+sync-resync-hint = existing rows are sent by `turno sync resync --all`
+sync-not-installed = { $source }: not installed
+sync-removed = { $source }: removed { $object }
+sync-forbidden = { $cause }
+    .next = grant this role usage on the table's schema, select and trigger on the table, create on the schema of the view, and for the index membership in the role that owns the table; or let a superuser run the output of `turno sync plan`
+sync-rejected = { $cause }
+    .next = correct it in the source or in the table, and repeat the command
+sync-failure = { $source }: { $cause }; { $next }
+sync-failed = { $failed } of { $all } sources failed: { $names }
+    .next = correct the failures above; the other sources were served
+sync-several = there are several sources
+    .next = name the source of the key: --source NAME
+sync-bad-key = { $cause }
+    .next = pass the key as it is
+sync-key-queued = { $source }: { $key } is queued
+sync-differences-listed = { $source }: only the first { $count } differences are listed
+sync-pending = { $count ->
+        [one] 1 key is
+       *[other] { $count } keys are
+    } still being delivered
+sync-equal = the destination has what the sources say
+sync-equal-else = nothing else differs from what the sources say
+sync-differ = { $count ->
+        [one] 1 key differs
+       *[other] { $count } keys differ
+    }
+    .next = send them: `turno sync check --queue-differences`
+sync-differ-queued = { $count ->
+        [one] 1 key differs
+       *[other] { $count } keys differ
+    }; queued
+sync-unfit = { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    } cannot be queued: { $names }
+    .next = change it in the table: a key has 1 to 200 characters, without control characters
+sync-progress = { $source }: { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    }, { $queued } queued
+sync-progress-to = { $source }: { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    }, { $queued } queued, up to { $key }
+sync-after = { $cause }
+    .next = write the key of --after as the table's column shows it, for example a number in a column of numbers
+sync-unreadable = { $cause }
+    .next = check the source in the configuration, and that this role may read its table
+sync-continue = { $cause }
+    .next = go on with --source { $source } --after { $key }; { $next }
+sync-fault-absent = its triggers are not installed
+    .next = run `turno sync install`
+sync-fault-differs = its triggers are not as configured
+    .next = run `turno sync install`
+sync-fault-exhausted = exhausted: { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    }
+    .next = read their errors, then send them again: `turno queue retry-exhausted { $queue }`
+sync-fault-gone = active at the destination, without a row: { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    }
+    .next = send them: `turno sync check --queue-differences`
+sync-fault-refused = cannot be sent: { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    }
+    .next = change them in the table, then delete their rows from turno.intake_refused
+sync-no-queue = the queue does not exist yet, so no changes are recorded: `turno sync install` or a starting server creates it
+sync-no-queue-server = the queue does not exist yet: a server with this configuration creates it when it starts
+sync-is-installed = yes, as configured
+sync-is-absent = no: run `turno sync install`
+sync-is-different = not as configured: run `turno sync install`
+sync-is-blocked = no, and `turno sync install` refuses
+sync-is-sqlite = no triggers on SQLite: feed the queue through the API
+sync-is-unknown = unknown: { $cause }
+sync-part = { $object } { $name } { $state }
+sync-part-good = is as configured
+sync-part-missing = is missing
+sync-part-differs = is not as configured
+sync-part-disabled = is disabled
+sync-part-stale = is of an earlier configuration
+sync-part-taken = is the name of another object
+sync-left = { $count ->
+        [one] 1 key left
+       *[other] { $count } keys left
+    } the condition, and the destination was not told (on_leave = "ignore")
+sync-gone = { $count ->
+        [one] 1 key is
+       *[other] { $count } keys are
+    } active at the destination without a row, and nothing is queued
+sync-unsendable = { $count ->
+        [one] 1 key
+       *[other] { $count } keys
+    } cannot be sent; see turno.intake_refused
+sync-destination-none = none: workers claim the changes from the queue
+sync-destination-well = { $endpoint }: no failures known
+sync-destination-down = { $endpoint }: down for { $span }, no attempts are spent on it, next probe in { $probe }
+sync-destination-down-now = { $endpoint }: down for { $span }, no attempts are spent on it, next probe now
+sync-destination-failing = { $endpoint }: { $count ->
+        [one] the last call failed
+       *[other] the last { $count } calls failed
+    }
 
 # Arguments.
 
-cli-expected-a-length-of-time-such = expected a length of time such as 30s, 5m, 1h30m, 7d or 500ms
-cli-a-unit-is-missing-one-two = a unit is missing: { $one }, { $two }, { $three } or { $four }?
-cli-expected-host-port-for-example-or = expected HOST:PORT, for example 127.0.0.1:7171 or [::1]:0
-cli-expected-a-tasks-number-for-example = expected a task's number, for example 7
-cli-expected-sku-n-for-example-torn = expected SKU=N, for example TORN-8=40
-cli-expected-sku-serial-serial-for-example = expected SKU=SERIAL,SERIAL, for example ROUTER=A1,A2
-cli-value-was-taken-for-an-option = { $value } was taken for an option, and there is none of that name
-cli-write-a-value-of-or-more = write a value of 0 or more; what is to begin with a dash stands behind --, as in: turno queue enqueue QUEUE -- -5
-cli-error-unrecognized-subcommand-name = error: unrecognized subcommand '{ $name }'
-cli-error-unexpected-argument-name-found = error: unexpected argument '{ $name }' found
-cli-error-the-following-required-arguments-were = error: the following required arguments were not provided:
-cli-error-invalid-value-value-for-name = error: invalid value '{ $value }' for '{ $name }': { $cause }
-cli-error-invalid-value-value-for-name-2 = error: invalid value '{ $value }' for '{ $name }'
-cli-error-a-value-is-required-for = error: a value is required for '{ $name }' but none was supplied
-cli-error-the-argument-name-cannot-be = error: the argument '{ $name }' cannot be used with '{ $other }'
-cli-error-the-argument-name-cannot-be-2 = error: the argument '{ $name }' cannot be used with:
-cli-error-the-argument-name-cannot-be-3 = error: the argument '{ $name }' cannot be used multiple times
-cli-error-name-requires-a-subcommand-but = error: '{ $name }' requires a subcommand but one was not provided
-cli-error-unexpected-value-value-for-name = error: unexpected value '{ $value }' for '{ $name }' found; no more were expected
-cli-tip-a-similar-argument-exists-name = tip: a similar argument exists: '{ $name }'
-cli-tip-some-similar-arguments-exist-names = tip: some similar arguments exist: { $names }
-cli-tip-a-similar-subcommand-exists-name = tip: a similar subcommand exists: '{ $name }'
-cli-tip-some-similar-subcommands-exist-names = tip: some similar subcommands exist: { $names }
-cli-tip-a-similar-value-exists-name = tip: a similar value exists: '{ $name }'
-cli-tip-some-similar-values-exist-names = tip: some similar values exist: { $names }
-cli-tip-to-pass-name-as-a = tip: to pass '{ $name }' as a value, use '{ $other }'
-cli-subcommands-names = {"["}subcommands: { $names }]
-cli-value-is-not-in-range = { $value } is not in { $range }
+argument-duration = expected a duration such as 30s, 5m, 1h30m, 7d or 500ms
+argument-unit = a unit is missing: { $number }s, { $number }m, { $number }h or { $number }ms?
+argument-address = expected HOST:PORT, for example 127.0.0.1:7171 or [::1]:0
+argument-task = expected a task's number, for example 7
+argument-quantity = expected SKU=N, for example TORN-8=40
+argument-serials = expected SKU=SERIAL,SERIAL, for example ROUTER=A1,A2
+argument-negative = { $value } was taken for an option, and there is no option of that name
+    .next = write a value of 0 or more; write an argument that begins with a dash after --, as in: turno queue enqueue QUEUE -- -5
 
-# Values of a card, which stand beside what people have named: only whole sentences.
-
-shown-decided-at-delivery = decided at delivery
-shown-in-span-unless-there-is-work = in { $span } unless there is work
-shown-half-half-of-the-last-minutes = { $half } (half of the last minute's), { $most } (95 of 100)
-shown-down-since-when-no-attempts-are = down since { $when }; no attempts are spent on it
-shown-answers-but-the-last-call-failed = answers, but the last call failed
-shown-answers-but-the-last-number-calls = answers, but the last { $number } calls in a row failed
-shown-nothing-is-known-against-it = nothing is known against it
-shown-nothing-is-handed-out-until-it = nothing is handed out until it is resumed
-shown-the-configuration-file = the configuration file
-shown-nowhere-workers-claim = nowhere: workers claim
-shown-method-url-signed-with-name-answers = { $method } { $url } (signed with { $name }, answers within { $span })
-shown-method-url-unsigned-answers-within-span = { $method } { $url } (unsigned, answers within { $span })
-shown-yes-as-configured = yes, as configured
-shown-no-turno-sync-install = no: `turno sync install`
-shown-not-as-configured-turno-sync-install = not as configured: `turno sync install` brings it there
-shown-no-and-turno-sync-install-refuses = no, and `turno sync install` refuses
-shown-no-triggers-on-sqlite-feed-the = no triggers on SQLite: feed the queue through the API
-shown-not-made-yet-so-no-change = not made yet, so no change is kept for it: `turno sync install` makes it, and so does a server when it starts
-shown-not-made-yet-a-server-with = not made yet: a server with this configuration makes it when it starts
-shown-name-is-as-configured = { $name } is as configured
-shown-name-is-not-as-configured = { $name } is not as configured
-shown-part-name-is-missing = { $part } { $name } is missing
-shown-part-name-is-disabled = { $part } { $name } is disabled
-shown-name-is-of-an-earlier-configuration = { $name } is of an earlier configuration
-shown-key-left-the-condition-and-the = 1 key left the condition and the destination was not told (on_leave = "ignore")
-shown-number-keys-left-the-condition-and = { $number } keys left the condition and the destination was not told (on_leave = "ignore")
-shown-key-active-at-the-destination-and = 1 key active at the destination, and the row is gone with nothing queued
-shown-number-keys-active-at-the-destination = { $number } keys active at the destination, and the row is gone with nothing queued
-shown-key-cannot-be-sent-see-turno = 1 key cannot be sent; see turno.intake_refused
-shown-number-keys-cannot-be-sent-see = { $number } keys cannot be sent; see turno.intake_refused
-shown-none-somebody-claims-its-changes-from = none: somebody claims its changes from the queue
-shown-url-nothing-known-against-it = { $url }: nothing known against it
-shown-url-down-for-span-no-attempts = { $url }: down for { $span }, no attempts are spent on it, asked again now
-shown-url-down-for-span-no-attempts-2 = { $url }: down for { $span }, no attempts are spent on it, asked again in { $next }
-shown-url-the-last-call-failed = { $url }: the last call failed
-shown-url-the-last-number-calls-failed = { $url }: the last { $number } calls failed
-
-# States and outcomes in cells, by their codes: of an item, of a line, of goods.
+# States and outcomes, by their codes.
 
 word-item-pending = pending
 word-item-in-process = in_process
@@ -777,137 +663,143 @@ word-happened-lock-ended = lock ended
 word-server-ready = ready
 word-movement-in = in
 word-movement-out = out
+word-lease-free = free
+word-lease-locked = locked
+word-lease-offered = offered
+word-ending-expired = expired
+word-ending-released = released
+word-ending-forced = forced
+word-ending-no-heartbeat = no heartbeat
+word-ending-idle = idle
+word-ending-rolling-timeout = rolling timeout
+word-ending-override = override
+word-ending-user-disabled = user disabled
+word-status-draft = draft
+word-status-ready = ready
+word-status-processing = processing
+word-status-completed = completed
+word-status-partially-completed = partially completed
+word-status-cancelled = cancelled
+word-object-function = function
+word-object-view = view
+word-object-index = index
+word-object-table = table
 
-# Headings of tables and names on cards, looked up whole.
+# Labels of values and columns, by their names in the code. Columns are shown in capitals.
 
-head-table-n = N
-head-table-when = WHEN
-head-table-who = WHO
-head-table-action = ACTION
-head-table-what = WHAT
-head-table-detail = DETAIL
-head-table-resource = RESOURCE
-head-table-holder = HOLDER
-head-table-since = SINCE
-head-table-expires = EXPIRES
-head-table-waiting = WAITING
-head-table-from = FROM
-head-table-to = TO
-head-table-how-it-ended = HOW IT ENDED
-head-table-outcome = OUTCOME
-head-table-queue = QUEUE
-head-table-kind = KIND
-head-table-pending = PENDING
-head-table-in-process = IN PROCESS
-head-table-exhausted = EXHAUSTED
-head-table-oldest = OLDEST
-head-table-done-min = DONE/MIN
-head-table-key = KEY
-head-table-state = STATE
-head-table-attempts = ATTEMPTS
-head-table-attempt = ATTEMPT
-head-table-came = CAME
-head-table-last-error = LAST ERROR
-head-table-delivery = DELIVERY
-head-table-item = ITEM
-head-table-payload = PAYLOAD
-head-table-task = TASK
-head-table-status = STATUS
-head-table-title = TITLE
-head-table-lines = LINES
-head-table-lock = LOCK
-head-table-line = LINE
-head-table-move = MOVE
-head-table-user = USER
-head-table-for = FOR
-head-table-may = MAY
-head-table-resources = RESOURCES
-head-table-last-used = LAST USED
-head-table-name = NAME
-head-table-role = ROLE
-head-table-password = PASSWORD
-head-state = state
+head-number = N
+head-when = when
+head-who = who
+head-action = action
+head-what = what
+head-detail = detail
+head-resource = resource
 head-holder = holder
-head-claim = claim
 head-since = since
-head-heartbeat = heartbeat
 head-expires = expires
-head-rolling = rolling
-head-offered-to = offered to
 head-waiting = waiting
-head-asked-for = asked for
+head-from = from
+head-to = to
+head-ending = how it ended
+head-outcome = outcome
+head-queue = queue
+head-kind = kind
+head-oldest = oldest
+head-done-per-minute = done/min
+head-key = key
+head-state = state
+head-attempts = attempts
+head-attempt = attempt
+head-came = came
+head-last-error = last error
+head-delivery = delivery
+head-item = item
+head-payload = payload
+head-task = task
+head-status = status
+head-title = title
+head-lines = lines
+head-lock = lock
+head-line = line
+head-movement = movement
+head-user = user
+head-for = for
+head-may = may
+head-resources = resources
+head-last-used = last used
+head-name = name
+head-role = role
+head-password = password
+head-claim = claim
+head-heartbeat = heartbeat
+head-rolling = idle limit
+head-offered-to = offered to
+head-asked-for = release requested
 head-waited = waited
 head-done-after = done after
 head-destination = destination
 head-next-probe = next probe
-head-last-error = last error
 head-paused = paused
 head-set-by = set by
 head-oldest-waiting = oldest waiting
 head-push = push
-head-payload = payload
-head-came = came
 head-due = due
-head-key = key
-head-action = action
-head-attempts = attempts
 head-revision = revision
 head-table = table
-head-queue = queue
 head-installed = installed
-head-in-the-way = in the way
+head-conflict = conflict
 head-to-do = to do
-head-in-process = in process
 head-failing = failing
-head-exhausted = exhausted
-head-processed = processed
-head-oldest-waits = oldest waits
 head-left = left
 head-gone = gone
 head-refused = refused
-head-title = title
-head-status = status
-head-lock = lock
 head-created = created
-head-name = name
-head-role = role
-head-may = may
-head-password = password
-head-pending = pending
-head-error = error
-head-cancelled = cancelled
-head-enqueued-in-the-last-minute = enqueued in the last minute
-head-processed-in-the-last-minute = processed in the last minute
-head-failed-in-the-last-minute = failed in the last minute
-head-enqueued = enqueued
-head-handed-out = handed out
-head-failed = failed
-head-claimed = claimed
-head-acked = acked
-head-retrying = retrying
-head-returned = returned
-head-expired = expired
-head-retried = retried
-head-superseded = superseded
-head-skipped = skipped
-head-cleared = cleared
-head-edited = edited
-head-was-exhausted = was exhausted
-head-was-processed = was processed
-head-was-cancelled = was cancelled
-head-kind = kind
-head-lock-timeout = lock timeout
-head-max-hold = max hold
-head-window = window
-head-typing-extension = typing extension
-head-max-wait = max wait
-head-batch-max = batch max
-head-max-attempts = max attempts
-head-backoff = backoff
-head-retention = retention
-head-on-exhausted = on exhausted
 head-lease = lease
 
-# What is left: a key of the configuration, and what is wrong with it.
+# Counts of items by their state.
 
-rest-setting-wrong = { $setting } { $wrong }
+head-count-pending = pending
+head-count-in-process = in process
+head-count-processed = processed
+head-count-error = error
+head-count-exhausted = exhausted
+head-count-cancelled = cancelled
+
+# Rates of a queue.
+
+head-rate-enqueued = enqueued in the last minute
+head-rate-processed = processed in the last minute
+head-rate-failed = failed in the last minute
+
+# Events of an item, by their codes.
+
+head-event-enqueued = enqueued
+head-event-handed-out = handed out
+head-event-failed = failed
+head-event-claimed = claimed
+head-event-acked = acked
+head-event-retrying = retrying
+head-event-returned = returned
+head-event-expired = expired
+head-event-retried = retried
+head-event-superseded = superseded
+head-event-skipped = skipped
+head-event-cleared = cleared
+head-event-edited = edited
+head-event-exhausted = was exhausted
+head-event-processed = was processed
+head-event-cancelled = was cancelled
+
+# Keys of a queue's policy.
+
+head-policy-kind = kind
+head-policy-lock-timeout = lock timeout
+head-policy-max-hold = max hold
+head-policy-window = window
+head-policy-typing-extension = typing extension
+head-policy-max-wait = max wait
+head-policy-batch-max = batch max
+head-policy-max-attempts = max attempts
+head-policy-backoff = backoff
+head-policy-retention = retention
+head-policy-on-exhausted = on exhausted

@@ -1,743 +1,635 @@
-# What the command line says. As with causes, the English is looked up by its own text, so that the code says it once, in plain
-# sight; see src/texts/terminal.rs. `$setting` is a key of the configuration, `$wrong` what is wrong with it, `$span` a length of
-# time, `$count` begins with a number and is looked up in its turn; the others are as in causes.
+# Messages of the command line. The attribute `next` of a failure says what the person can do. A cause is a fragment that
+# fits after "error: ".
+
+# Failures.
+
+failure-next = qué hacer
+
+# Errors of the operating system.
+
+io-not-found = no existe el archivo o la carpeta
+io-permission = permiso denegado
+io-exists = el archivo ya existe
+io-folder = es una carpeta
+io-no-folder = una parte de la ruta no es una carpeta
+io-not-utf8 = no es UTF-8
+io-full = el disco está lleno
+io-read-only = el disco es de solo lectura
+io-address-in-use = la dirección está en uso
+io-address-unknown = esta máquina no tiene esa dirección
+io-refused = conexión rechazada
+io-reset = se perdió la conexión
+io-timeout = se agotó el tiempo
 
 # Starting.
 
-cli-failed-to-start-threads-cause = no se pudieron iniciar los hilos: { $cause }
-cli-check-the-limit-of-processes-ulimit = revise el límite de procesos (ulimit -u)
-cli-failed-to-listen-for-signals-cause = no se pueden escuchar las señales: { $cause }
-cli-start-it-again = inícielo de nuevo
-cli-start-it-again-report-it-if = inícielo de nuevo; si se repite, repórtelo
-cli-the-log-filter-name-cannot-be = el filtro de log { $name } no se entiende: { $cause }
-cli-use-error-warn-info-debug-or = use error, warn, info, debug o trace, también por módulo, como en info,turno=debug
-cli-its-client-could-not-be-made = no se pudo hacer su cliente
-cli-failed-to-prepare-sending-traces-cause = no se pudo preparar el envío de trazas: { $cause }
-cli-give-name-or-otlp-endpoint-as = dé { $name } u otlp_endpoint como http://HOST:4318, o quite los dos
-cli-failed-to-listen-on-place-cause = no se puede escuchar en { $place }: { $cause }
-cli-stop-what-listens-there-or-choose = detenga lo que escucha allí, o elija otro puerto con --listen (el puerto 0 toma uno libre)
-cli-choose-a-port-above-with-listen = elija un puerto mayor que 1023 con --listen
-cli-this-machine-does-not-have-that = esta máquina no tiene esa dirección; 127.0.0.1:7171 siempre sirve
-cli-check-the-address-given-with-listen = revise la dirección dada con --listen o TURNO_LISTEN
-cli-metrics-on-url = métricas en { $url }
+threads-failed = no se pudieron iniciar los hilos: { $cause }
+    .next = revise el límite de procesos (ulimit -u)
+signals-failed = no se pueden escuchar las señales: { $cause }
+    .next = inícielo de nuevo; si se repite, repórtelo
+log-filter = el filtro de log "{ $filter }" no es válido: { $cause }
+    .next = use error, warn, info, debug o trace, también por módulo, como en info,turno=debug
+traces-failed = no se pudo preparar el envío de trazas: { $cause }
+    .next = ponga { $variable } u otlp_endpoint en http://HOST:4318, o quite los dos
+traces-client = no se pudo crear el cliente
+http-client-failed = no se pudo preparar el uso de HTTP: { $cause }
+    .next = revise las variables de proxies y certificados
+listen-port-taken = no se puede escuchar en { $address }: la dirección está en uso
+    .next = detenga el programa que escucha allí, o elija otro puerto con --listen (el puerto 0 toma uno libre)
+listen-permission = no se puede escuchar en { $address }: permiso denegado
+    .next = elija un puerto mayor que 1023 con --listen
+listen-unknown-address = no se puede escuchar en { $address }: esta máquina no tiene esa dirección
+    .next = elija con --listen una dirección de esta máquina; 127.0.0.1:7171 siempre sirve
+listen-failed = no se puede escuchar en { $address }: { $cause }
+    .next = revise la dirección de --listen o TURNO_LISTEN
 
 # Databases.
 
-cli-use-sqlite-path-for-example-sqlite = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
-cli-grant-create-on-the-database-to = otorgue create sobre la base a este rol: la primera vez Turno hace allí su esquema
-cli-check-that-its-folder-exists-and = revise que su carpeta exista y se pueda escribir
-cli-check-that-the-server-runs-and = revise que el servidor funcione, y el usuario, la contraseña y la base de la URL
-cli-run-turno-migrate-with-the-same = ejecute `turno migrate` con el mismo --database, o quite --no-migrate
-cli-install-a-newer-turno-or = instale un turno más nuevo, o abra una base propia de este
-cli-put-the-last-backup-in-its = ponga en su lugar la última copia; guarde el archivo dañado para mirarlo
-cli-name-another-file-with-database = nombre otro archivo con --database; este queda como está
-cli-make-it-with-createdb-name-or = créela con `createdb { $name }`, o corrija la base en la URL
-cli-the-file-is-not-a-sqlite = el archivo no es una base de SQLite; dé otro
-cli-the-database-has-no-schema-yet = la base aún no tiene esquema, y este programa necesita el { $number }; ejecute turno migrate
-cli-the-database-has-schema-and-this = la base tiene el esquema { $number }, y este programa necesita el { $max }; ejecute turno migrate
-cli-the-database-has-schema-newer = la base tiene el esquema { $number }, que necesita un programa más nuevo; este conoce el { $max }: actualícelo
-cli-the-database-has-schema-newer-2 = la base tiene el esquema { $number }, que necesita un programa que conozca el { $min }; este conoce el { $max }: instale un turno más nuevo
-cli-the-database-has-schema-newer-3 = la base tiene el esquema { $number }, que necesita un programa con el { $min } o uno más nuevo; este conoce el { $max }: actualícelo
-cli-database-disk-image-is-malformed = el archivo de la base está dañado
-cli-unable-to-open-database-file-place = no se puede abrir el archivo de la base: { $place }
-cli-attempt-to-write-a-readonly = la base es de solo lectura
-cli-database-is-locked = otro programa tiene tomada la base
-cli-database-or-disk-is-full = no queda lugar en el disco
-cli-disk-i-o-error = el disco falló
-cli-db-error-cause = error de la base: { $cause }
-cli-fatal-cause = grave: { $cause }
-cli-error-cause = error: { $cause }
-cli-database-name-does-not-exist = la base "{ $name }" no existe
-cli-role-name-does-not-exist = el rol "{ $name }" no existe
-cli-password-authentication-failed = la contraseña del usuario "{ $name }" no es correcta
-cli-permission-denied-for-database = falta el permiso para la base { $name }
-cli-error-connecting-to-server-cause = no hay conexión con el servidor: { $cause }
-cli-failed-to-lookup-address-cause = no se encontró la dirección: { $cause }
-cli-name-or-service-not-known = no se conoce ese nombre
-cli-temporary-failure-in-name = por el momento no se pueden buscar nombres
-cli-no-address-associated = ese nombre no tiene dirección
-cli-connection-refused = conexión rechazada
-cli-connection-refused-2 = conexión rechazada
-cli-connection-timed-out = la conexión tardó demasiado
-cli-not-settled-in-time = no se resolvió a tiempo
-cli-failed-to-open-place-cause = no se pudo abrir { $place }: { $cause }
-cli-the-database-url-has-no-scheme = la URL de la base no tiene esquema
-cli-the-sqlite-url-names-no-file = la URL de sqlite no nombra un archivo
-cli-the-database-url-is-neither-sqlite = la URL de la base no es sqlite: ni postgres:
-cli-the-postgres-url-has-no-after = a la URL de postgres le falta // después del esquema
-cli-failed-to-create-place-cause = no se pudo crear { $place }: { $cause }
-cli-set-tmpdir-to-a-folder-that = ponga en TMPDIR una carpeta en la que se pueda escribir
-cli-place-is-full-of-folders-of = { $place } está llena de carpetas de demos anteriores
-cli-remove-the-folders-named-turno-demo = borre allí las carpetas que se llaman turno-demo-*
-cli-no-database-here-there-is-no = aquí no hay una base: no existe { $place }
-cli-go-to-its-folder-or-name = vaya a su carpeta, o nómbrela con --database o TURNO_DATABASE; `turno migrate` hace una nueva
-cli-a-new-empty-database-was-made = se hizo una base nueva y vacía: { $place }
-cli-check-the-id-turno-user-list = revise el id; `turno user list` y `turno token list` muestran lo que hay
-cli-use-turno-user-change-or-another = use `turno user change`, u otro id
-cli-add-another-one-first-turno-user = agregue otro primero: `turno user add ID --role admin`
-cli-correct-it-and-try-again = corríjalo y vuelva a intentar
-cli-try-again-in-a-moment = vuelva a intentar en un momento
-cli-check-that-the-database-runs-and = revise que la base funcione y se pueda escribir, y vuelva a intentar
-cli-the-database-is-not-reachable-cause = no se llega a la base: { $cause }
-cli-the-outcome-of-the-commit-is = no se sabe si se guardó: { $cause }
-cli-another-transaction-came-in-between-cause = otra transacción se adelantó: { $cause }
-cli-the-database-refused-cause = la base lo rechazó: { $cause }
-cli-what-the-caller-may-do-has = cambió lo que se le permite a quien llama; pida de nuevo
-cli-overloaded-nothing-was-stored-try-again = hay demasiado trabajo; no se guardó nada, vuelva a intentar en un momento
-cli-closed-open-it-again = está cerrada; ábrala de nuevo
-cli-a-machines-token-must-name-its = el token de una máquina debe nombrar su instancia; agréguela
-cli-task-number-is-what-and-cannot = la tarea { $number } está { $what } y no se puede bloquear
-cli-name-is-not-known-create-it = no se conoce { $name }; créelo primero
-cli-name-is-not-known = no se conoce { $name }
-cli-name-is-the-last-administrator-make = { $name } es el último administrador; haga administrador a alguien más primero
-cli-name-exists-already-change-them-or = { $name } ya existe; cámbielo, o elija otro id
-cli-you-do-not-hold-name-yourself = usted no tiene { $name }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
-cli-the-token-is-not-valid-any = el token no vale, o ya no; inicie sesión de nuevo o pida otro
-cli-this-needs-the-permission-name-ask = hace falta el permiso { $name }; pídalo a un administrador
-cli-this-token-is-not-for-name = este token no vale para { $name }; use uno cuyos recursos lo incluyan
-cli-no-such-file-or-directory-os = no existe el archivo o la carpeta (os error 2)
-cli-permission-denied-os-error = permiso denegado (os error 13)
-cli-connection-refused-os-error = conexión rechazada (os error 111)
-cli-address-already-in-use-os-error = la dirección ya está en uso (os error 98)
-cli-is-a-directory-os-error = es una carpeta (os error 21)
-cli-file-exists-os-error = el archivo ya existe (os error 17)
-cli-unable-to-open-database-file = no se puede abrir el archivo de la base
-cli-file-is-not-a-database = el archivo no es una base de datos
-cli-stream-did-not-contain-valid-utf = no es UTF-8
+database-url-scheme = la URL de la base no tiene esquema
+    .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
+database-url-file = la URL de sqlite no nombra un archivo
+    .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
+database-url-kind = la URL de la base no es ni sqlite: ni postgres:
+    .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
+database-url-slashes = la URL de postgres no tiene // después del esquema
+    .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
+database-missing = aquí no hay una base: no existe { $path }
+    .next = vaya a su carpeta, o nómbrela con --database o TURNO_DATABASE; `turno migrate` crea una nueva
+database-created = se creó una base nueva y vacía: { $place }
+database-no-folder = no se pudo abrir { $place }: su carpeta no existe
+    .next = revise que su carpeta exista y se pueda escribir
+database-file = no se pudo abrir { $place }: { $cause }
+    .next = revise que su carpeta exista y se pueda escribir
+database-server = no se pudo abrir { $place }: { $cause }
+    .next = revise que el servidor funcione, y el usuario, la contraseña y la base de la URL
+database-schema-old = no se pudo abrir { $place }: su esquema es más viejo que el que necesita este programa
+    .next = ejecute `turno migrate` con el mismo --database, o quite --no-migrate
+database-schema-new = no se pudo abrir { $place }: su esquema es más nuevo que los que conoce este programa
+    .next = instale un turno más nuevo, o abra otra base
+database-damaged = no se pudo abrir { $place }: el archivo está dañado
+    .next = ponga la última copia en su lugar, y guarde el archivo dañado para analizarlo
+database-other-file = no se pudo abrir { $place }: no es una base SQLite
+    .next = nombre otro archivo con --database; este queda como está
+database-no-create = no se pudo abrir { $place }: este rol no puede crear un esquema
+    .next = otorgue create sobre la base a este rol, porque la primera vez Turno crea allí su esquema
+database-unknown = no se pudo abrir { $place }: no hay una base { $name }
+    .next = créela con `createdb { $name }`, o corrija la base en la URL
+refused-unknown = { $cause }
+    .next = revise el id; `turno user list` y `turno token list` muestran los que hay
+refused-exists = { $cause }
+    .next = use `turno user change`, u otro id
+refused-last-admin = { $cause }
+    .next = agregue otro antes: `turno user add ID --role admin`
+refused-invalid = { $cause }
+    .next = corríjalo e intente de nuevo
+refused-overloaded = { $cause }
+    .next = intente de nuevo en un momento
+refused-database = { $cause }
+    .next = revise que la base funcione y se pueda escribir, e intente de nuevo
 
 # migrate, check, backup, audit.
 
-cli-place-created-with-schema-number = { $place }: se creó con el esquema { $number }
-cli-place-upgraded-from-schema-number-to = { $place }: se actualizó del esquema { $number } al { $max }
-cli-place-has-schema-number-which-is = { $place } tiene el esquema { $number }, que es el actual
-cli-place-has-schema-number-this-program = { $place } tiene el esquema { $number }; este programa conoce el { $max } y puede trabajar con él
-cli-use-a-newer-program = use un programa más nuevo
-cli-run-turno-migrate = ejecute `turno migrate`
-cli-schema-number = el esquema { $number }
-cli-place-has-no-schema-yet-this = { $place } todavía no tiene esquema; este programa necesita el { $number }
-cli-place-has-what-this-program-needs = { $place } tiene { $what }; este programa necesita el { $number }
-cli-finding = 1 hallazgo
-cli-number-findings = { $number } hallazgos
-cli-place-keeps-its-promises = { $place } cumple lo que se promete
-cli-count-in-place = { $count } en { $place }
-cli-keep-a-copy-turno-backup-file = guarde una copia (`turno backup ARCHIVO`, o pg_dump) antes que nada, y reporte lo que se encontró
-cli-keep-a-copy-then-repair = guarde una copia (`turno backup ARCHIVO`, o pg_dump) y ejecute `turno check --repair`
-cli-mended = reparado
-cli-item-corrected = 1 elemento corregido
-cli-number-items-corrected = { $number } elementos corregidos
-cli-delivery-ended = 1 entrega terminada
-cli-number-deliveries-ended = { $number } entregas terminadas
-cli-row-removed = 1 fila quitada
-cli-number-rows-removed = { $number } filas quitadas
-cli-item-restored = 1 elemento recuperado
-cli-number-items-restored = { $number } elementos recuperados
-cli-item-merged = 1 elemento unido
-cli-number-items-merged = { $number } elementos unidos
-cli-found-its-head-is-not-its-first = su cabeza no es su primer elemento
-cli-found-the-delivery-with-fence-number = la entrega con el fence { $number } se entregó con { $max } elementos y tiene { $min }
-cli-found-queue-queue-item-item = cola { $queue }, elemento { $item }
-cli-found-queue-queue-place-place = cola { $queue }, lugar { $place }
-cli-found-its-condition-contradicts-itself = su condición se contradice
-cli-found-number-deliveries-are-in-process-or = { $number } entregas están en proceso o listas
-cli-found-it-is-exhausted-and-no-error = está agotado y no se guardó ningún error
-cli-found-number-is-beyond-the-sequence-which = { $number } pasa de la secuencia, que llegó a { $max }
-cli-found-fence-number-is-held-and-max = el fence { $number } está tomado, y el { $max } terminó antes
-cli-found-fence-number-never-owned-the-task = el fence { $number } nunca tuvo la tarea
-cli-found-it-is-finished-and-unfinished-at = está terminado y sin terminar a la vez
-cli-found-number-items-are-ready-at-once = { $number } elementos están listos a la vez
-cli-found-fence-number-began-at-min-and = el fence { $number } empezó en { $min }, y el anterior terminó en { $max }
-cli-found-it-is-finished-and-carries-nothing = está terminado y no lleva nada
-cli-found-it-is-unfinished-and-carries-nothing = está sin terminar y no lleva nada
-cli-found-it-was-accepted-and-is-neither = se aceptó y no está ni terminado ni sin terminar
-cli-found-stock-moved-for-a-line-that = se movió existencia por una línea sin aplicar
-cli-found-the-task-is-completed-and-this = la tarea está finalizada y esta línea no se aplicó
-cli-found-the-next-one-is-number = la siguiente es { $number }
-cli-found-revision-number-was-handed-out-the = se entregó la revisión { $number }, la más nueva es { $max }
-cli-found-what-is-kept-is-not-a = lo guardado no es un hash
-cli-found-number-unfinished-items = { $number } elementos sin terminar
-cli-found-nothing-of-it-is-ever-handed-out = nada de esto se entrega nunca
-cli-found-task-task-line-line = tarea { $task }, línea { $line }
-cli-found-queue-queue-lane-lane = cola { $queue }, carril { $lane }
-cli-found-queue-queue-key-key = cola { $queue }, clave { $key }
-cli-found-the-audit = la auditoría
-cli-found-item-number = elemento { $number }
-cli-found-position-number = posición { $number }
-cli-found-article-field = artículo { $field }
-cli-checking-number-of-max-what = revisando { $number } de { $max }: { $what }
-cli-number-and-max-expired = { $number }, y { $max } vencidos
-cli-checked-number-of-max-what = se revisaron { $number } de { $max }: { $what }
-cli-entries = entradas
-cli-entry = 1 entrada
-cli-number-entries = { $number } entradas
-cli-place-is-a-postgresql-database-which = { $place } es una base de PostgreSQL, que tiene sus propias herramientas para eso
-cli-use-pg-dump-for-example-example = use pg_dump, por ejemplo: { $example }
-cli-place-exists-already-name-a = { $place } ya existe; nombre un archivo nuevo
-cli-the-folder-of-place-does-not = la carpeta de { $place } no existe; créela primero
-cli-the-folder-place-does-not = la carpeta { $place } no existe; créela primero
-cli-place-is-in-use-by-another = otro programa está usando { $place }
-cli-name-a-file-that-does-not = nombre un archivo que todavía no exista, en una carpeta en la que se pueda escribir
-cli-place-was-copied-to-file = { $place } se copió a { $file }
-cli-nothing-was-audited-that-fits = no hay nada auditado que coincida
-cli-the-chain-of-count-is-whole = la cadena de { $count } está entera; guarde su cabeza en otra parte
-cli-the-audit-was-tampered-with-cause = la auditoría fue alterada: { $cause }
-cli-keep-a-copy-of-the-database = guarde una copia de la base tal como está, y averigüe quién podía escribir en ella
+schema-created = { $place }: creada con el esquema { $wanted }
+schema-upgraded = { $place }: actualizada del esquema { $found } al { $wanted }
+schema-current = { $place } tiene el esquema { $found }, que es el actual
+schema-compatible = { $place } tiene el esquema { $found }; este programa conoce el { $wanted } y puede trabajar con él
+schema-missing = { $place } todavía no tiene esquema; este programa necesita el { $wanted }
+    .next = ejecute `turno migrate`
+schema-old = { $place } tiene el esquema { $found }; este programa necesita el { $wanted }
+    .next = ejecute `turno migrate`
+schema-new = { $place } tiene el esquema { $found }; este programa necesita el { $wanted }
+    .next = use un programa más nuevo
+check-step = revisando { $number } de { $total }: { $what }
+check-step-done = revisados { $number } de { $total }: { $what }
+check-sound = { $place } cumple todas las invariantes
+check-found = { $count ->
+        [one] 1 hallazgo
+       *[other] { $count } hallazgos
+    } en { $place }
+    .next = guarde una copia (`turno backup ARCHIVO`, o pg_dump) antes que nada, y reporte los hallazgos
+check-repairable = { $count ->
+        [one] 1 hallazgo
+       *[other] { $count } hallazgos
+    } en { $place }
+    .next = guarde una copia (`turno backup ARCHIVO`, o pg_dump), y después ejecute `turno check --repair`
+check-repaired = reparado
+check-corrected = { $count ->
+        [one] 1 elemento corregido
+       *[other] { $count } elementos corregidos
+    }
+check-ended = { $count ->
+        [one] 1 entrega terminada
+       *[other] { $count } entregas terminadas
+    }
+check-removed = { $count ->
+        [one] 1 fila quitada
+       *[other] { $count } filas quitadas
+    }
+check-restored = { $count ->
+        [one] 1 elemento recuperado
+       *[other] { $count } elementos recuperados
+    }
+check-merged = { $count ->
+        [one] 1 elemento fusionado
+       *[other] { $count } elementos fusionados
+    }
+backup-postgres = { $place } es una base PostgreSQL, que tiene sus propias herramientas para copias
+    .next = use pg_dump, por ejemplo: pg_dump --format=custom --schema=turno --file=turno.dump BASE
+backup-failed = { $cause }
+    .next = nombre un archivo que no exista todavía, en una carpeta que se pueda escribir
+backup-done = se copió { $place } a { $file }
+audit-none = ninguna entrada de la auditoría coincide
+audit-entries = entradas
+audit-intact = la auditoría de { $count ->
+        [one] 1 entrada
+       *[other] { $count } entradas
+    } está íntegra; guarde su cabeza en otra parte
+audit-broken = la auditoría fue alterada: { $cause }
+    .next = guarde una copia de la base como está, y averigüe quién pudo escribir en ella
 
 # The demo.
 
-cli-the-demo-always-uses-a-fresh = la demo siempre usa una base temporal nueva, salvo que sea una de PostgreSQL
-cli-leave-out-database-name-an-empty = quite --database, nombre una base vacía de PostgreSQL, o use `turno serve --database URL`
-cli-no-port-for-the-demos-module = no hay puerto para el módulo de la demo: { $cause }
-cli-see-why-the-machine-has-none = vea por qué la máquina se quedó sin puertos
-cli-turno-version-demo-kind-place-what = Turno { $version } · demo · { $kind }, { $place } ({ $what }) · se detiene con Ctrl-C
-cli-drop-the-database-when-you-are = borre la base cuando termine
-cli-removed-at-the-end = se borra al final
-cli-console-url-api-docs = consola   { $url }   API { $docs }
-cli-try-as-ana-process-a-task = pruebe    1 como Ana, procese una tarea · 2 como Leo, pida la misma · 3 como Eva, quítesela
-cli-try-as-ana-process-a-task-2 = pruebe    1 como Ana, procese una tarea · 2 como Leo, pida la misma · 3 como Eva, quítesela · 4 en SQL, update siper.usuarios
-cli-an-editor = editora
-cli-another-editor-beside-ana-in-the = otro editor, junto a Ana en el mismo navegador
-cli-another-editor-in-a-private-window = otro editor, en una ventana privada
-cli-an-administrator-in-a-private-window = administradora, en una ventana privada
-cli-name-a-database-that-exists-and = nombre una base que exista y a la que se llegue sin TLS, o quite --database
-cli-failed-to-reach-the-database-cause = no se llega a la base: { $cause }
-cli-the-database-has-a-schema-name = la base ya tiene un esquema { $name }, y la demo no toca lo que es suyo
-cli-make-an-empty-one-for-it = haga una vacía para ella, por ejemplo con `createdb turno_demo`
-cli-the-demo-cannot-be-set-up = no se puede preparar la demo: { $cause }
-cli-use-an-empty-database = use una base vacía
-cli-the-demo-stopped-cause = la demo se detuvo: { $cause }
+demo-database = la demo funciona solo sobre un archivo temporal o sobre PostgreSQL
+    .next = quite --database, nombre una base PostgreSQL vacía, o use `turno serve --database URL`
+demo-folder = no se pudo crear { $path }: { $cause }
+    .next = ponga en TMPDIR una carpeta que se pueda escribir
+demo-folders-full = { $path } está lleno de carpetas de demos anteriores
+    .next = borre allí las carpetas que se llaman turno-demo-*
+demo-port = no se consiguió un puerto para el módulo de la demo: { $cause }
+    .next = termine otros programas de esta máquina para liberar un puerto
+demo-title = Turno { $version } · demo · { $kind }, { $place } ({ $end }) · se detiene con Ctrl-C
+demo-end-drop = borre la base cuando termine
+demo-end-removed = se borra al final
+demo-console = {"  "}consola   { $url }/   API { $url }/docs
+demo-try = {"  "}pruebe    1 como Ana, procese una tarea · 2 como Leo, pida la misma · 3 como Eva, libérela
+demo-try-sync = { demo-try } · 4 en SQL, update siper.usuarios
+demo-editor = editora
+demo-editor-beside = otro editor, junto a Ana en el mismo navegador
+demo-editor-private = otro editor, en una ventana privada
+demo-admin-private = administradora, en una ventana privada
+demo-unreachable = no se llega a la base: { $cause }
+    .next = nombre una base que exista y a la que se llegue sin TLS, o quite --database
+demo-not-empty = la base ya tiene un esquema { $schema }, y la demo no cambia datos existentes
+    .next = cree una base vacía, por ejemplo con `createdb turno_demo`
+demo-setup = no se pudo preparar la demo: { $cause }
+    .next = use una base vacía
+demo-stopped = la demo se detuvo: { $cause }
+    .next = iníciela de nuevo
 
-# serve and config.
+# serve, man, healthcheck.
 
-cli-the-database-runs-with-name-what = la base funciona con { $name }: lo aceptado se puede perder
-cli-switch-it-on-in-postgresql-conf = actívelo en postgresql.conf y reinicie PostgreSQL
-cli-remove-it-turno-user-remove-name = quítela: turno user remove { $name }
-cli-name-is-an-account-of-the = { $name } es una cuenta de la demo
-cli-the-queue-name-cannot-be-what = la cola { $name } no puede ser lo que dice la configuración: { $cause }
-cli-a-queue-with-unfinished-items-keeps = una cola con elementos sin terminar conserva su tipo; use otro nombre para la nueva
-cli-there-is-no-administrator-yet-become = todavía no hay administrador; sea el primero
-cli-in-a-browser-once-within-minutes = en un navegador, una vez, dentro de 30 minutos: { $url }
-cli-or-on-the-command-line-turno = o en la línea de comandos: turno user add SU-ID --role admin --password-stdin
-cli-production-does-not-start-with-these = producción no arranca con estos valores:
-cli-or-use-env-development-on-a = o use --env development en un escritorio
-cli-push-allow-private-lets-endpoints-set = con push.allow_private los destinos puestos por la API llegan a cualquier dirección privada
-cli-name-the-networks-that-are-meant = nombre en push.allow las redes que se quieren, y quite push.allow_private
-cli-cors-origins-has-every-page-in = cors_origins tiene "*": cualquier página del mundo podría llamar al servidor
-cli-list-the-origins-of-your-pages = ponga en cors_origins los orígenes de sus páginas
-cli-cors-origins-has-url-a-page = cors_origins tiene { $url }, una página que cualquiera en el camino puede cambiar
-cli-serve-that-page-over-https-and = sirva esa página por https y escriba https:// en cors_origins
-cli-public-url-is-url-tokens-and = public_url es { $url }: los tokens y las sesiones viajarían sin cifrar
-cli-serve-it-over-https-and-write = sírvalo por https y escriba https:// en public_url
-cli-listen-is-place-which-others-can = listen es { $place }, a la que otros llegan, y nada dice que haya HTTPS delante
-cli-set-public-url-to-the-https = ponga en public_url la dirección https:// que usa la gente, o behind_proxy = true, o escuche en 127.0.0.1
-cli-give-the-database-a-place-that = dé a la base un lugar que permanezca, por ejemplo sqlite:/var/lib/turno/turno.db
-cli-database-is-in-memory-and-gone = database está en memoria, y se pierde con el proceso
-cli-the-variable-name-which-is-to = la variable { $name }, que debe firmar las entregas, no está definida
-cli-set-name-to-the-secret-or = ponga el secreto en { $name }, o quite `secret_env` para enviar sin firma
-cli-failed-to-read-the-configuration-place = no se pudo leer la configuración { $place }: { $cause }
-cli-check-the-path-given-with-config = revise la ruta dada con --config o TURNO_CONFIG, y que este usuario la pueda leer
-cli-it-has-number-bytes-more-than = tiene { $number } bytes, más de { $max }
-cli-correct-the-line-the-file-is = corrija la línea; el archivo es TOML, donde los textos van entre comillas
-cli-place-line-line-a-table-under = { $place } línea { $line }: una tabla bajo [leases] tiene un nombre que no es un prefijo
-cli-write-the-part-of-the-resources = escriba la parte del nombre del recurso antes del primer `:`, como en [leases.file]
-cli-place-line-line-a-table-under-2 = { $place } línea { $line }: una tabla bajo [queues]: { $cause }
-cli-give-the-queue-another-name = dé otro nombre a la cola
-cli-place-line-line-unknown-key-key = { $place } línea { $line }: clave desconocida `{ $key }` en [{ $name }]; ¿quiso decir `{ $meant }`?
-cli-place-line-line-unknown-key-key-2 = { $place } línea { $line }: clave desconocida `{ $key }`; ¿quiso decir `{ $meant }`?
-cli-place-line-line-unknown-key-key-3 = { $place } línea { $line }: clave desconocida `{ $key }` en [{ $name }]
-cli-place-line-line-unknown-key-key-4 = { $place } línea { $line }: clave desconocida `{ $key }`
-cli-write-meant-or-remove-the-line = escriba `{ $meant }`, o quite la línea; { $page } tiene todas las claves
-cli-remove-the-line-known-here-names = quite la línea; aquí se conocen: { $names }
-cli-write-it-as-a-table-name = escríbala como tabla, [{ $name }]; { $page } tiene un ejemplo
-cli-then-page-explains-every-key = { $then }; { $page } explica cada clave
-cli-preset-name-cause = preset { $name }: { $cause }
-cli-is-number-but-must-be-at = es { $number }, y debe ser al menos ttl_ms, que es { $max }
-cli-raise-max-ttl-ms-or-lower = suba max_ttl_ms o baje ttl_ms
-cli-is-number-but-must-be-below = es { $number }, y debe ser menor que ttl_ms, que es { $max }
-cli-lower-heartbeat-interval-ms-or-raise = baje heartbeat_interval_ms o suba ttl_ms
-cli-keep-applied-next = repita con --keep-applied para anular la tarea y conservar esas líneas
-cli-is-the-same-address-as-listen = es la misma dirección que listen
-cli-give-metrics-a-port-of-their = dé a las métricas un puerto propio
-cli-must-be-post-put-or-patch = debe ser POST, PUT o PATCH
-cli-write-one-of-them-in-capitals = escriba uno de ellos, en mayúsculas
-cli-is-longer-than-a-delivery-of = es más de lo que dura una entrega de esta cola, que son { $number } ms
-cli-shorten-it-or-give-the-queue = acórtelo, o dé a la cola un max_hold_ms mayor
-cli-is-number-but-must-be-between = es { $number }, y debe estar entre { $min } y { $max }
-cli-is-what-but-must-be-expected = es { $what }, y debe ser { $expected }
-cli-a-text-in-quotes = un texto entre comillas
-cli-a-list-of-texts-such-as = una lista de textos, como ["uno", "dos"]
-cli-a-whole-number-between-min-and = un número entero entre { $min } y { $max }
-cli-a-whole-number-between-min-and-2 = un número entero entre { $min } y { $max }, o false
-cli-true-or-false = true o false
-cli-a-list-with-what = una lista con { $what }
-cli-something-else = otra cosa
-cli-neither = ninguno de los dos
-cli-a-text = un texto
-cli-a-table = una tabla
-cli-a-whole-number = un número entero
-cli-a-list = una lista
-cli-a-number-beyond-bits = un número de más de 64 bits
-cli-a-number-with-a-fraction = un número con decimales
-cli-a-date = una fecha
-cli-add-kind-lane-inbox-or-sync = agregue kind = "lane", "inbox" o "sync"
-cli-add-url-url = agregue url = "{ $url }"
-cli-correct-the-table = corrija la tabla
-cli-place-line-line-sync-source-is = { $place } línea { $line }: sync.source es { $what }
-cli-write-sync-source-with-two-brackets = escriba [[sync.source]] con dos corchetes: puede haber varias
-cli-add-field-or-start-from-preset = agregue { $field }, o parta de preset = "{ $name }"
-cli-list-the-columns-whose-change-matters = ponga las columnas cuyo cambio importa
-cli-add-current-when-or-remove-one = agregue current_when, o quite one_current_per_key
-cli-needs-current-when = necesita current_when
-cli-is-refused-cause = no se acepta: { $cause }
-cli-choose-another-name = elija otro nombre
-cli-is-an-empty-list = es una lista vacía
-cli-name-at-least-one-column = nombre al menos una columna
-cli-names-name-twice = nombra { $name } dos veces
-cli-remove-one-of-them = quite una de ellas
-cli-is-missing-and-none-can-be = falta, y no se puede hacer uno a partir del nombre de esta fuente
-cli-add-trigger-with-a-name-of = agregue trigger con un nombre de 63 bytes como mucho, sin puntos
-cli-gives-both-the-same-name = da a las dos el mismo nombre
-cli-tell-them-apart = distíngalas
-cli-write-actions-update-deactivate = escriba actions = {"{"} update = "…", deactivate = "…" {"}"}
-cli-must-name-both-update-and-deactivate = debe nombrar update y deactivate
-cli-give-each-source-a-name-of = dé a cada fuente un { $name } propio
-cli-is-that-of-the-source-name = es también el de la fuente { $name }
-cli-must-be-sync-because-the-source = debe ser "sync", porque la fuente { $name } usa la cola
-cli-write-kind-sync = escriba kind = "sync"
-cli-belongs-to-the-source-name-which = es de la fuente { $name }, que usa la cola
-cli-give-name-in-its-sync-source = dé { $name } en su [[sync.source]]
-cli-is-not-the-url-of-a = no es la URL de una base
-cli-write-sqlite-path-for-example-sqlite = escriba sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
-cli-is-no-address = no es una dirección
-cli-write-host-port-for-example-or = escriba HOST:PUERTO, por ejemplo 127.0.0.1:7171 o [::1]:0
-cli-is-no-url-of-http = no es una URL de HTTP
-cli-write-http-host-port-path-or = escriba http://HOST[:PUERTO]/RUTA o https://HOST[:PUERTO]/RUTA
-cli-leave-user-and-password-out-of = quite usuario y contraseña; use `secret_env` donde se deba firmar
-cli-has-a-user-or-a-password = tiene un usuario o una contraseña
-cli-has-something-behind-or = tiene algo después de ? o #
-cli-end-it-with-the-host-or = termínela con el host o una ruta
-cli-has-braces-around-something-other-than = tiene llaves alrededor de algo que no es key
-cli-the-only-placeholder-is-key = lo único que se reemplaza es {"{"}key{"}"}
-cli-has-key-where-it-may-not = tiene {"{"}key{"}"} donde no puede estar
-cli-use-key-in-the-path-or = use {"{"}key{"}"} solo en la ruta o después de ?
-cli-write-scheme-host-and-port-only = escriba solo esquema, host y puerto, por ejemplo https://app.example.com
-cli-has-an-entry-that-is-no = tiene una entrada que no es un origen
-cli-has-an-entry-with-something-behind = tiene una entrada con algo después del host
-cli-write-error-warn-info-debug-or = escriba error, warn, info, debug, trace u off, o directivas como info,turno=debug
-cli-is-no-filter-of-log-levels = no es un filtro de niveles de log
-cli-has-stars-where-the-rest-is = tiene *** donde se oculta el resto, y no es lo que se guarda aquí con su resto oculto
-cli-write-the-whole-url-or-leave = escriba la URL entera, u omita push para conservar la que hay
-cli-write-the-variables-name-for-example = escriba el nombre de la variable, por ejemplo MODULE_SECRET, y ponga el secreto en la variable
-cli-is-not-the-name-of-a = no es el nombre de una variable
-cli-write-to-max-characters-without-control = escriba de 1 a { $max } caracteres, sin caracteres de control
-cli-is-no-name = no es un nombre
-cli-is-no-name-of-the-database = no es un nombre de la base
-cli-write-to-bytes-without-control-characters = escriba de 1 a 63 bytes, sin caracteres de control
-cli-has-a-dot-in-it = tiene un punto
-cli-leave-the-dot-out-only-tables = quite el punto: solo las tablas y las vistas tienen esquema
-cli-write-table-or-schema-table-without = escriba TABLA o ESQUEMA.TABLA, sin comillas
-cli-has-more-than-one-dot = tiene más de un punto
-cli-write-a-condition-of-to-max = escriba una condición de 1 a { $max } bytes, o quite la clave
-cli-is-no-condition = no es una condición
-cli-has-an-entry-that-is-no-2 = tiene una entrada que no es una red
-cli-write-networks-such-as-or = escriba redes como 10.0.0.0/8 o 192.168.1.7
-cli-place-line-line-cause = { $place } línea { $line }: { $cause }
-cli-place-line-line = { $place } línea { $line }
-cli-default = por omisión
+queue-policy-refused = la cola { $queue } no puede tener la política de la configuración: { $cause }
+    .next = una cola con elementos sin terminar conserva su tipo; use otro nombre para la nueva
+setup-needed = todavía no hay administrador; cree el primero
+setup-link = {"  "}en un navegador, una vez, dentro de 30 minutos: { $url }
+setup-command = {"  "}o en la línea de comandos: turno user add SU-ID --role admin --password-stdin
+man-failed = no se pudo escribir { $place }: { $cause }
+    .next = revise que la carpeta se pueda escribir
+man-page = la página
+man-written = el manual está en { $folder }; empiece con `man -l { $folder }/turno.1`
 
-# People and tokens.
+# Users and tokens.
 
-cli-name-is-role-now-called-called = { $name } ahora es { $role }, y se llama { $called }
-cli-name-is-locked-out-and-what = { $name } ya no entra, y lo que tenía está libre
-cli-name-is-let-in-again = { $name } puede entrar de nuevo
-cli-name-has-a-new-password = { $name } tiene una contraseña nueva
-cli-name-is-gone-with-all-their = { $name } ya no está, ni ninguno de sus tokens
-cli-added-name-called-role = se agregó { $name } ({ $called }), { $role }
-cli-a-token-for-the-api-command = un token para la API: { $command }
-cli-nobody-yet-add-somebody-with-turno = todavía no hay nadie; agregue a alguien con `turno user add ID --role admin`
-cli-turno-user-list-shows-who-there = `turno user list` muestra quiénes hay
-cli-type-the-password-and-press-enter = escriba la contraseña y pulse Enter (se ve al escribirla):
-cli-failed-to-read-stdin-cause = no se pudo leer la entrada: { $cause }
-cli-pipe-the-password-in-as-utf = envíe la contraseña como UTF-8
-cli-give-one-line-on-stdin-for = dé una línea por la entrada, por ejemplo: { $example }
-cli-there-is-nothing-to-change = no hay nada que cambiar
-cli-say-what-command-or-name = diga qué: { $command }, o --name NOMBRE
-cli-a-token-is-confined-to-at = un token se limita como mucho a { $max } comienzos de nombres
-cli-give-the-beginnings-that-they-share = dé los comienzos que comparten
-cli-try-again = vuelva a intentar
-cli-a-password-has-at-least-min = una contraseña tiene al menos { $min } caracteres y como mucho { $max } bytes; elija otra
-cli-too-many-passwords-are-being-checked = se están comprobando demasiadas contraseñas; vuelva a intentar en un momento
-cli-the-password-could-not-be-hashed = no se pudo cifrar la contraseña; vuelva a intentar
-cli-name-is-dead = { $name } ya no vale
-cli-add-them-first-command = agréguelo primero: { $command }
-cli-there-is-nobody-called-name = no hay nadie que se llame { $name }
-cli-there-is-no-such-token-its = no existe ese token; hace falta su id, no el token mismo
-cli-there-is-no-token-name = no existe el token { $name }
-cli-turno-token-list-shows-the-ids = `turno token list` muestra los ids
-cli-no-tokens-yet-make-one-with = todavía no hay tokens; haga uno con `turno token create --user ID`
-cli-locked-out = no entra
-cli-active = activo
-cli-yes = sí
-cli-no = no
-cli-machine = máquina
-cli-person = persona
-cli-all-of-theirs = todo lo suyo
-cli-all = todos
-cli-never = nunca
+user-changed = { $user } ahora es { $role }, con el nombre { $name }
+user-disabled = { $user } está deshabilitado, y lo que tenía está libre
+user-enabled = { $user } está habilitado de nuevo
+user-password-set = { $user } tiene una contraseña nueva
+user-removed = se quitó { $user }, con todos sus tokens
+user-added = se agregó { $user } ({ $name }), { $role }
+user-token-hint = para crear un token de la API: turno token create --user { $user }
+user-none = todavía no hay usuarios; agregue uno con `turno user add ID --role admin`
+user-unknown = no se conoce { $user }
+    .next = vea los usuarios con `turno user list`
+user-no-change = no hay nada que cambiar
+    .next = diga el cambio: turno user change { $user } --role viewer|editor|admin, o --name NOMBRE
+user-state-active = activo
+user-state-disabled = deshabilitado
+user-tokens = { $live }, y { $expired } vencidos
+password-prompt = escriba la contraseña y pulse Enter (se ve al escribir):
+password-stdin = no se pudo leer la entrada: { $cause }
+    .next = envíe la contraseña como UTF-8
+password-refused = una contraseña tiene al menos { $min } caracteres y como mucho { $max } bytes; elija otra
+    .next = dé una línea por la entrada, por ejemplo: { $example }
+password-hash = no se pudo cifrar la contraseña
+    .next = intente de nuevo
+answer-yes = sí
+answer-no = no
+token-resources-max = un token puede tener como mucho { $max } prefijos de recursos
+    .next = dé prefijos más cortos que los abarquen
+token-is-revoked = se revocó { $token }
+token-user-unknown = no hay un usuario { $user }
+    .next = agregue antes al usuario: turno user add { $user } --role editor
+token-unknown = no hay un token { $token }
+    .next = vea los ids con `turno token list`
+token-not-an-id = no hay un token con ese id; dé el id, no el token
+    .next = vea los ids con `turno token list`
+token-none = todavía no hay tokens; cree uno con `turno token create --user ID`
+token-for-machine = máquina
+token-for-person = persona
+token-may-all = todos los del usuario
+token-resources-all = todos
+never = nunca
 
 # Servers.
 
-cli-a-token-on-the-command-line = un token en la línea de comandos lo puede leer cualquiera en esta máquina
-cli-put-it-into-the-variable-turno = póngalo en la variable TURNO_TOKEN, o en un archivo para --token-file; y revoque este si otros usan la máquina
-cli-failed-to-read-the-token-from = no se pudo leer el token de { $place }: { $cause }
-cli-check-token-file-the-file-holds = revise --token-file; el archivo tiene un token y nada más
-cli-failed-to-prepare-for-http-cause = no se pudo preparar HTTP: { $cause }
-cli-check-the-variables-for-proxies-and = revise las variables de proxies y certificados
-cli-the-servers-address-cause = la dirección del servidor { $cause }
-cli-give-server-or-turno-url-as = dé --server o TURNO_URL como http://HOST:PUERTO o https://HOST
-cli-is-no-url = no es una URL
-cli-begins-with-neither-http-nor-https = no empieza con http:// ni https://
-cli-has-a-user-or-a-password-2 = tiene un usuario o una contraseña, y Turno quiere un token
-cli-there-are-more-add-cursor-name = hay más: agregue --cursor { $name }
-cli-url-answered-number-and-not-as = { $url } contestó { $number }, y no como lo hace Turno
-cli-check-server-or-turno-url-something = revise --server o TURNO_URL: puede que allí escuche otra cosa
-cli-check-server-or-turno-url = revise --server o TURNO_URL
-cli-url-answered-something-that-turno-does = { $url } contestó algo que Turno no contesta
-cli-nothing-answers-at-url-cause = nadie contesta en { $url }: { $cause }
-cli-start-it-with-turno-serve-or = inícielo con `turno serve`, o nombre otro servidor con --server o TURNO_URL
-cli-url-took-too-long-to-answer = { $url } tardó demasiado en contestar; no se sabe si hizo lo pedido
-cli-the-connection-to-url-broke-cause = se cortó la conexión con { $url }: { $cause }
-cli-the-connection-to-url-was-lost = se perdió la conexión con { $url }; se intenta de nuevo
-cli-look-at-the-state-before-repeating = mire cómo está antes de repetirlo; `turno healthcheck` dice si el servidor está bien
-cli-make-a-token-where-the-database = haga un token donde está la base, con `turno token create --user ID`, y póngalo en la variable TURNO_TOKEN
-cli-use-a-token-of-somebody-who = use un token de alguien que tenga { $what }; `turno user list` muestra quién es qué
-cli-the-permission = el permiso
-cli-use-a-token-that-is-not = use un token que no esté limitado a otros recursos
-cli-add-instance-name-a-machine-says = agregue --instance NOMBRE: una máquina dice cuál de sus procesos es
-cli-wait-for-it-with-wait-s = espérelo con --wait 30s, o pídaselo a quien lo tiene con `turno lease request-release`
-cli-stop-working-on-it-claim-it = deje de trabajar en ello; tómelo de nuevo si está libre (`turno why` dice quién lo tiene)
-cli-check-the-name-list-of-the = revise el nombre; `list` del mismo comando muestra lo que hay (de elementos, `turno queue items COLA`)
-cli-look-at-it-first-turno-queue = mírelo primero: `turno queue item COLA ID` muestra su estado y su vida
-cli-turno-queue-items-queue-shows-what = `turno queue items COLA` muestra lo que falta terminar; o haga una cola con otro nombre
-cli-send-less-at-once-or-keep = envíe menos a la vez; o guarde lo grande en otra parte, y encole dónde está
-cli-change-it-in-the-servers-configuration = cámbielo en el archivo de configuración del servidor y reinícielo
-cli-send-a-key-again-with-turno = reenvíe una clave con `turno sync resync --key CLAVE`; para consumir los cambios usted mismo, quite `deliver` de la fuente
-cli-settle-the-delivery-that-it-has = termine la entrega que ya tiene, con `turno queue ack` o `fail`; si nadie lo hace, vence sola
-cli-look-at-it-with-turno-queue-get = mírela con `turno queue get COLA`, y repita el comando
-cli-send-it-round-again-with-turno = póngalo otra vez en circulación con `turno queue retry COLA ID`, o siga con el próximo
-cli-go-on-with-the-next-what = siga con el próximo; lo que haga falta de todos modos se encola de nuevo con otro --id
-cli-nothing-to-do-go-on-with = no hay nada que hacer: siga con el próximo
-cli-correct-it-and-try-again-help = corríjalo y vuelva a intentar; --help del comando muestra lo que admite
-cli-nothing-was-stored-try-again-in = no se guardó nada; vuelva a intentar en un momento
-cli-try-again-the-servers-log-knows = vuelva a intentar; el log del servidor dice más bajo la petición { $name }
-cli-change-what-the-answer-says-and = cambie lo que dice la respuesta y vuelva a intentar; `turno why` puede explicar más
-cli-failed-to-write-what-cause = no se pudo escribir { $what }: { $cause }
-cli-check-that-the-folder-can-be = revise que se pueda escribir en la carpeta
-cli-the-page = la página
-cli-the-manual-is-in-place-begin = el manual está en { $place }; empiece con `{ $command }`
+token-on-command-line = un token en la línea de comandos lo puede leer cualquiera en esta máquina
+    .next = póngalo en la variable TURNO_TOKEN o en un archivo para --token-file, y revoque este si otros usan la máquina
+token-file = no se pudo leer el token de { $path }: { $cause }
+    .next = revise --token-file; el archivo tiene un token y nada más
+server-url = la dirección del servidor no es una URL
+    .next = dé --server o TURNO_URL como http://HOST:PUERTO o https://HOST
+server-url-scheme = la dirección del servidor no empieza con http:// ni con https://
+    .next = dé --server o TURNO_URL como http://HOST:PUERTO o https://HOST
+server-url-credentials = la dirección del servidor tiene un usuario o una contraseña, pero Turno necesita un token
+    .next = dé --server o TURNO_URL como http://HOST:PUERTO o https://HOST
+list-more = hay más: agregue --cursor { $cursor }
+server-other = { $server } respondió { $status }, pero no como un servidor Turno
+    .next = revise --server o TURNO_URL, porque otro programa puede escuchar allí
+server-unexpected = la respuesta de { $server } no es de un servidor Turno
+    .next = revise --server o TURNO_URL, porque otro programa puede escuchar allí
+server-unreachable = ningún servidor responde en { $server }: { $cause }
+    .next = inícielo con `turno serve`, o nombre otro servidor con --server o TURNO_URL
+server-slow = { $server } tardó demasiado en responder, así que no se conoce el resultado
+    .next = revise el estado antes de repetir el comando; revise el servidor con `turno healthcheck`
+server-lost = se perdió la conexión con { $server }: { $cause }
+    .next = revise el estado antes de repetir el comando; revise el servidor con `turno healthcheck`
+server-reconnect = se perdió la conexión con { $server }; se intenta de nuevo
+
+# Problems that a server answered. The server wrote $cause in this language.
+
+problem-line = línea { $line }: { $cause }
+problem-after = { $cause } (los primeros { $stored } elementos están guardados)
+answer-unauthenticated = { $cause }
+    .next = cree un token donde está la base, con `turno token create --user ID`, y póngalo en la variable TURNO_TOKEN
+answer-forbidden = { $cause }
+    .next = use un token de un usuario que tenga { $permission }; `turno user list` muestra los roles
+answer-forbidden-any = { $cause }
+    .next = use un token de un usuario que tenga el permiso; `turno user list` muestra los roles
+answer-other-resource = { $cause }
+    .next = use un token que no esté limitado a otros recursos
+answer-instance-required = { $cause }
+    .next = agregue --instance NOMBRE, que distingue los procesos de una máquina
+answer-held = { $cause }
+    .next = espere con --wait 30s, o pídalo a quien lo tiene con `turno lease request-release`
+answer-lost = { $cause }
+    .next = deje de trabajar en ello, y tómelo de nuevo si está libre (`turno why` muestra quién lo tiene)
+answer-lines-applied = { $cause }
+    .next = repita con --keep-applied para anular la tarea y conservar esas líneas
+answer-not-found = { $cause }
+    .next = revise el nombre; `list` del mismo comando muestra los que hay (`turno queue items COLA` para elementos)
+answer-wrong-state = { $cause }
+    .next = mírelo primero: `turno queue item COLA ID` muestra su estado y su historia
+answer-queue-changed = { $cause }
+    .next = mírela con `turno queue get COLA`, y repita el comando
+answer-kind-fixed = { $cause }
+    .next = termine sus elementos (`turno queue items COLA` los muestra), o cree una cola con otro nombre
+answer-too-large = { $cause }
+    .next = envíe menos a la vez, o guarde los datos grandes en otra parte y encole su dirección
+answer-managed = { $cause }
+    .next = cámbiela en el archivo de configuración del servidor y reinicie el servidor
+answer-delivered = { $cause }
+    .next = envíe una clave de nuevo con `turno sync resync --key CLAVE`; para consumir usted los cambios, quite `deliver` de la fuente
+answer-claimed-mine = { $cause }
+    .next = cierre su entrega con `turno queue ack` o `fail`; si no, termina sola
+answer-exhausted = { $cause }
+    .next = reinténtelo con `turno queue retry COLA ID`, o siga con el siguiente
+answer-cancelled = { $cause }
+    .next = siga con el siguiente; encólelo de nuevo con otro --id si al final hace falta
+answer-done = { $cause }
+    .next = siga con el siguiente
+answer-invalid = { $cause }
+    .next = corríjalo e intente de nuevo; --help del comando muestra los argumentos
+answer-busy = { $cause }
+    .next = intente de nuevo en un momento; no se guardó nada
+answer-internal = { $cause }
+    .next = intente de nuevo; el log del servidor tiene más en la petición { $request }
+answer-other = { $cause }
+    .next = cambie lo que nombra la respuesta e intente de nuevo; `turno why` puede explicar más
+
+# Times.
+
+when-now = ahora
+when-just-now = ahora mismo
+when-moment = en un momento
+when-past = hace { $span }
+when-future = en { $span }
+when-for = desde hace { $span }
+when-since = desde { $time }
+when-soon = pronto
 
 # Leases and turno run.
 
-cli-nobody-holds-it-so-nobody = nadie lo tiene, así que no se le pidió a nadie
-cli-it-is-your-turn-now = ahora es su turno: tómelo antes de { $span }
-cli-the-holder-was-asked-to-let = se le pidió a quien lo tiene que lo suelte
-cli-you-are-not-in-line-any = ya no está en la fila
-cli-it-was-not-renewed-what-and = no se renovó ({ $what }) y termina { $when }
-cli-idle = sin actividad
-cli-rolling-timeout = demasiado tiempo sin trabajo
-cli-soon = pronto
-cli-do-some-work-and-say-so = trabaje y dígalo con --worked, o tómelo de nuevo cuando esté libre
-cli-number-number-in-line-kept-for = número { $number } en la fila, se guarda { $span }
-cli-number-number-in-line = número { $number } en la fila
-cli-nothing-is-held = no hay nada tomado
-cli-nobody-held-it-before = nadie lo tuvo antes
-cli-free = libre
-cli-locked = bloqueado
-cli-offered = ofrecido
-cli-locked-yours = bloqueado, suyo
-cli-offered-yours = ofrecido, a usted
-cli-it = el recurso
-cli-you = usted
-cli-one-is-waiting = uno espera
-cli-number-are-waiting = { $number } esperan
-cli-name-is-held-by-what-lasting = { $name } está en manos de { $what } { $lasting }; termina { $until } si no se renueva
-cli-name-is-free-but-kept-for = { $name } está libre, pero reservado para { $who }, que sigue en la fila
-cli-name-is-free-nobody-holds-it = { $name } está libre: nadie lo tiene
-cli-held-by-who = lo tiene { $who }
-cli-no-heartbeat = sin señales
-cli-expired = venció
-cli-taken = lo tomó otro
-cli-released = se liberó
-cli-forced = por la fuerza
-cli-override = intervención
-cli-user-disabled = usuario deshabilitado
-cli-lock-ended = terminó el bloqueo
-cli-kept-for-who = reservado para { $who }
-cli-for-span = desde hace { $span }
-cli-since-when = desde { $when }
-cli-just-now = ahora mismo
-cli-in-a-moment = en un momento
-cli-now = ahora
-cli-span-ago = hace { $span }
-cli-in-span = en { $span }
-cli-by-who = por { $who }
-cli-by-who-when = por { $who }, { $when }
-cli-name-went-on-without-its-lease = { $name } siguió por un momento sin su bloqueo: { $cause }
-cli-name-was-stopped-cause = se detuvo { $name }: { $cause }
-cli-stopping-the-command-cause = se detiene el comando: { $cause }
-cli-forced-away-by-who-note = lo quitó { $who }, y dice: { $note }
-cli-forced-away-by-who = lo quitó { $who }
-cli-no-heartbeat-arrived = ningún latido llegó a tiempo
-cli-its-holder-was-idle = quien lo tenía no hacía nada
-cli-too-long-without-work = pasó demasiado tiempo sin trabajo
-cli-somebody-took-it-over = alguien lo quitó
-cli-its-holder-was-locked-out = a quien lo tenía se le cerró el acceso
-cli-it-was-given-back = ya se había devuelto
-cli-the-command = el comando
-cli-see-turno-why-or-the-leases = `turno why` o la historia del bloqueo dicen quién lo tiene ahora; lo que hizo el comando puede estar a medias
-cli-failed-to-run-name-cause = no se pudo ejecutar { $name }: { $cause }
-cli-there-is-no-command-name = no existe el comando { $name }
-cli-name-cannot-be-executed = { $name } no se puede ejecutar
-cli-check-the-name-and-path-after = revise el nombre y PATH; después de -- va el comando como usted lo escribiría
-cli-make-it-executable-chmod-x = hágalo ejecutable (chmod +x)
-cli-check-the-command-the-lease-was = revise el comando; el bloqueo se devolvió
-cli-check-the-command-the-delivery-was = revise el comando; la entrega se devolvió
-cli-name-is-held-by-who-since = { $name } está en manos de { $who } desde { $when }
-cli-name-is-kept-for-who-who = { $name } está reservado para { $who }, que sigue en la fila
-cli-name-was-held-by-somebody-else = { $name } estuvo en otras manos hasta hace un momento
-cli-the-lease-could-not-be-given = no se pudo devolver el bloqueo ({ $cause }); termina solo
-cli-try-again-later-or-stand-in = vuelva a intentar más tarde, o espere en la fila con --wait 10m; `turno why` dice más
-cli-the-system-has-no-randomness-cause = el sistema no tiene azar: { $cause }
-cli-give-instance-name = dé --instance NOMBRE
-cli-the-server-granted-a-lease-without = el servidor dio un bloqueo sin fence
-cli-the-lease-was-lost-cause = se perdió el bloqueo: { $cause }
-cli-no-renewal-could-be-delivered-in = ninguna renovación llegó a tiempo
-cli-the-database-could-not-be-reached = no se llegó a la base a tiempo
-cli-the-permission-was-taken-away = se quitó el permiso
-cli-it-has-expired = venció
-cli-the-lease-was-granted-but-the = se dio el bloqueo, pero el servidor ya no contestó
+lease-not-asked = el bloqueo está libre, así que no se envió ninguna solicitud
+lease-asked = se pidió a quien lo tiene que lo libere
+lease-line-left = usted dejó la fila
+lease-your-turn = es su turno: tómelo dentro de { $span }
+lease-place = número { $position } en la fila
+lease-place-for = número { $position } en la fila; el lugar dura { $span }
+lease-not-renewed = el bloqueo no se renovó ({ $reason }) y termina { $when }
+    .next = trabaje e infórmelo con --worked, o tómelo de nuevo cuando esté libre
+lease-none = no hay bloqueos activos
+lease-no-history = nadie lo tuvo antes
+lease-unless-work = en { $span } si no hay trabajo
+lease-by = por { $person }
+lease-requested = por { $person }, { $when }
+lease-requested-message = por { $person }, { $when }: { $message }
+lease-mine = { $state }, suyo
+lease-you = usted
+lease-this = este bloqueo
+lease-held = { $resource } lo tiene { $person } { $lasting }; termina { $until } si no se renueva
+lease-offered = { $resource } está libre, pero reservado para { $person }, que sigue en la fila
+lease-free = { $resource } está libre
+lease-and-waiting = { $sentence }; { $count ->
+        [one] uno espera
+       *[other] { $count } esperan
+    }
+run-outlived = { $command } siguió un momento sin su bloqueo: { $cause }
+    .next = vea quién lo tiene con `turno why`; el trabajo del comando puede estar a medias
+run-stopped = se detuvo { $command }: { $cause }
+    .next = vea quién lo tiene con `turno why`; el trabajo del comando puede estar a medias
+run-stopping = se detiene el comando: { $cause }
+run-forced = se perdió el bloqueo: { $person } lo forzó
+run-forced-note = se perdió el bloqueo: { $person } lo forzó. Motivo: { $note }
+run-not-found = no se pudo ejecutar { $command }: no existe ese comando
+    .next = revise el nombre y PATH; escriba el comando después de -- como lo escribiría
+run-not-executable = no se pudo ejecutar { $command }: permiso denegado
+    .next = hágalo ejecutable (chmod +x)
+run-failed = no se pudo ejecutar { $command }: { $cause }
+    .next = revise el comando; el bloqueo se liberó
+run-held = { $resource } lo tiene { $person } desde { $time }
+    .next = intente más tarde, o espere en la fila con --wait 10m; `turno why` dice más
+run-offered = { $resource } está reservado para { $person }, que sigue en la fila
+    .next = intente más tarde, o espere en la fila con --wait 10m; `turno why` dice más
+run-just-held = { $resource } lo tenía otro proceso hasta recién
+    .next = intente más tarde, o espere en la fila con --wait 10m; `turno why` dice más
+run-not-granted = { $cause }
+    .next = intente más tarde, o espere en la fila con --wait 10m; `turno why` dice más
+run-not-released = no se pudo liberar el bloqueo ({ $cause }); vence solo
+run-no-renewal = se perdió el bloqueo: ninguna renovación llegó a tiempo
+run-no-answer = el bloqueo se otorgó, pero el servidor dejó de responder
+run-no-fence = el servidor otorgó un bloqueo sin fence
+    .next = revise --server o TURNO_URL
+instance-random = el sistema no tiene azar: { $cause }
+    .next = dé --instance NOMBRE
 
 # Queues.
 
-cli-noted = anotado
-cli-name-is-cancelled = { $name } se canceló
-cli-name-is-paused-nothing-is-handed = { $name } está en pausa: no se entrega nada hasta que se reanude
-cli-name-hands-out-again = { $name } entrega de nuevo
-cli-the-payload-is-no-json-cause = lo que lleva no es JSON: { $cause }
-cli-put-it-into-single-quotes-as = póngalo entre comillas simples, como en { $one }; un texto necesita las suyas, como en { $two }
-cli-reading-from-the-keyboard-end-with = se lee del teclado; termine con Ctrl-D
-cli-failed-to-read-name-cause = no se pudo leer { $name }: { $cause }
-cli-check-its-name-and-that-it = revise su nombre, y que sea UTF-8
-cli-stdin-is-empty-there-are-no = la entrada está vacía: no hay elementos que encolar
-cli-write-one-json-object-per-line = escriba un objeto JSON por línea, por ejemplo { $example }
-cli-write-one-item-per-line-for = escriba un elemento por línea, por ejemplo { $example }
-cli-cause-the-first-number-items-are = { $cause } (los primeros { $number } elementos están guardados)
-cli-number-of-max = { $number } de { $max }
-cli-line-line-is-no-json-cause = la línea { $line } no es JSON: { $cause }
-cli-line-line-is-no-json-object = la línea { $line } no es un objeto JSON
-cli-stdin-is-a-json-array-not = la entrada es un arreglo JSON, y no un objeto JSON por línea
-cli-write-each-item-of-it-on = escriba cada elemento en una línea propia, por ejemplo con: jq -c '.[]'
-cli-line-line-cause = línea { $line }: { $cause }
-cli-what-with-another-payload = { $what }, con otro contenido
-cli-nothing-was-sent = no se envió nada
-cli-no-queues-yet-make-one-with = todavía no hay colas; haga una con `turno queue put NOMBRE --kind lane`
-cli-paused = en pausa
-cli-pushed = se envía
-cli-destination-down-lasting = destino caído { $lasting }
-cli-no-such-items = no hay elementos así
-cli-neither-an-item-nor-a-key = ni un elemento ni una clave
-cli-name-an-item-or-a-key = nombre un elemento, o una clave con --key
-cli-there-is-no-queue-name-yet = todavía no hay una cola { $name }, y una nueva necesita un tipo
-cli-add-kind-lane-inbox-or-sync-2 = agregue --kind lane, inbox o sync; `turno queue list` muestra las que hay
-cli-queue-name-is-of-kind-kind = la cola { $name } es de tipo { $kind }, y como { $other } no quedaría nada de su política
-cli-add-reset-to-begin-with-the = agregue --reset para empezar como una cola nueva de ese tipo, o elija otro nombre
-cli-name-holds-no-policy-cause = { $name } no tiene una política: { $cause }
-cli-write-a-json-object-for-example = escriba un objeto JSON, por ejemplo { $example }
-cli-name-was-kind-and-is-other = { $name } era { $kind } y ahora es { $other }; lo que no se nombró es como en una cola nueva de ese tipo
-cli-finished-item-of-name-is-beyond = 1 elemento terminado de { $name } está fuera de plazo; no se cambió nada
-cli-number-finished-items-of-name-are = { $number } elementos terminados de { $name } están fuera de plazo; no se cambió nada
-cli-finished-item-of-name-is-forgotten = se olvidó 1 elemento terminado de { $name }
-cli-number-finished-items-of-name-are-2 = se olvidaron { $number } elementos terminados de { $name }
-cli-exhausted-item-of-name-matches-nothing = 1 elemento agotado de { $name } coincide; no se cambió nada
-cli-number-exhausted-items-of-name-match = { $number } elementos agotados de { $name } coinciden; no se cambió nada
-cli-item-of-name-will-be-tried = 1 elemento de { $name } se intentará de nuevo
-cli-number-items-of-name-will-be = { $number } elementos de { $name } se intentarán de nuevo
-cli-the-destination-of-name-is-down = el destino de { $name } no responde, y se lo prueba de nuevo solo
-cli-there-is-nothing-unfinished-in-name = no hay nada sin terminar en { $name }
-cli-nothing-keeps-name-what-is-due = nada detiene a { $name }: lo que toca se entrega cuando algún proceso pida trabajo
-cli-name-is-being-worked-on = se está trabajando en { $name }
-cli-waiting = 1 espera
-cli-number-waiting = { $number } esperan
-cli-number-in-process = { $number } en proceso
-cli-exhausted = 1 agotado
-cli-number-exhausted = { $number } agotados
-cli-the-oldest-waits-lasting = el más antiguo espera { $lasting }
-cli-there-is-no-queue-name-and = no hay una cola { $name }, y nadie tuvo nunca un bloqueo llamado { $other }
-cli-check-the-name-turno-queue-list = revise el nombre; `turno queue list` y `turno lease list` muestran lo que hay
-cli-attempt-number = intento { $number }
-cli-handed-out-when = entregado { $when }
-cli-name-will-be-tried-again-corrected = { $name } se intentará de nuevo, corregido
-cli-name-will-be-tried-again = { $name } se intentará de nuevo
-cli-nothing-is-due = no hay nada para entregar
-cli-what-again-when = { $what }, de nuevo { $when }
-cli-nothing-was-settled-the-item-that = no se cerró nada: el elemento nombrado no está en esta entrega
-cli-name-one-of-its-items-as = nombre uno de sus elementos, como los mostró la toma; `turno queue item` muestra dónde está un elemento
-cli-this-delivery-is-not-yours-any = esta entrega ya no es suya: su plazo terminó, y puede tenerla otro
-cli-stop-working-on-it-and-claim = deje de trabajar en ella, y tome de nuevo
-cli-stopping-the-commands = se detienen los comandos
-cli-taking-nothing-more-a-second-signal = no se toma nada más; una segunda señal detiene todo
-cli-given-back-and-left-for-another = devueltos, y quedan para otra ejecución: { $number }
-cli-cause-trying-again = { $cause }; se intenta de nuevo
-cli-the-claim-of-name-was-lost = se perdió la entrega { $name }; se detuvo el comando
-cli-name-cannot-be-kept-longer-max = { $name } no se puede conservar más: max_hold_ms de su cola la termina
-cli-it-cannot-be-kept-longer-max = no se puede conservar más: max_hold_ms de su cola la termina { $when }
-cli-name-was-not-settled-its-time = { $name } no se cerró: su plazo terminó, y otro puede hacerlo de nuevo
-cli-name-failed-outcome-error = { $name } falló, { $outcome }: { $error }
-cli-name-could-not-be-settled-cause = { $name } no se pudo cerrar: { $cause }
-cli-name-is-paused-and-nothing-is = { $name } está en pausa, y no se entrega nada; { $command } la reanuda
-cli-name-carries-changes-of-the-source = { $name } lleva los cambios de la fuente { $source }, que solo un servidor entrega
-cli-leave-out-database-and-name-the = quite --database, y nombre el servidor con --server
-cli-a-delivery-came-that-cannot-be = llegó una entrega que no se puede leer
-cli-use-the-same-version-of-turno = use la misma versión de turno aquí y allí
+typing-noted = anotado
+cancel-item = { $item } está cancelado
+queue-paused = { $queue } está en pausa: no se entrega nada hasta que se reanude
+queue-resumed = { $queue } vuelve a entregar
+payload-not-json = el contenido no es JSON: { $cause }
+    .next = póngalo entre comillas simples, como en { $object }; un texto necesita las suyas, como en { $text }
+input-keyboard = se lee del teclado; termine con Ctrl-D
+input-unreadable = no se pudo leer { $name }: { $cause }
+    .next = revise su nombre, y que sea UTF-8
+input-empty = la entrada está vacía: no hay elementos que encolar
+    .next = escriba un objeto JSON por línea, por ejemplo { $example }
+input-array = la entrada es un arreglo JSON, no un objeto JSON por línea
+    .next = escriba cada elemento en su propia línea, por ejemplo con: jq -c '.[]'
+input-line-json = la línea { $line } no es JSON: { $cause }
+    .next = escriba un elemento por línea, por ejemplo { $example }
+input-line-object = la línea { $line } no es un objeto JSON
+    .next = escriba un elemento por línea, por ejemplo { $example }
+input-progress = { $sent } de { $all }
+item-differs = { $outcome }, con otro contenido
+items-none-sent = no se envió nada
+queue-none = todavía no hay colas; cree una con `turno queue put NOMBRE --kind lane`
+queue-state-paused = en pausa
+queue-state-pushed = enviada
+queue-state-down = destino caído { $lasting }
+queue-latency = { $half } (la mitad del último minuto), { $most } (95 de 100)
+queue-nothing-out = no se entrega nada hasta que se reanude
+queue-set-by-file = el archivo de configuración
+destination-down = caído desde { $since }; no se gastan intentos
+destination-failing = { $count ->
+        [one] responde, pero la última llamada falló
+       *[other] responde, pero las últimas { $count } llamadas seguidas fallaron
+    }
+destination-well = sin fallos conocidos
+push-signed = { $method } { $url } (firmado con { $variable }, responde en { $span })
+push-unsigned = { $method } { $url } (sin firma, responde en { $span })
+push-nowhere = ninguno: los procesos toman las entregas
+items-none = no hay tales elementos
+item-decided = se decide en la entrega
+event-attempt = intento { $attempt }
+event-fence = fence { $fence }
+event-by = por { $user }
+event-handed = se entregó { $when }
+why-nothing = ni un elemento ni una clave
+    .next = nombre un elemento, o una clave con --key
+queue-needs-kind = todavía no hay una cola { $queue }, y una nueva necesita un tipo
+    .next = agregue --kind lane, inbox o sync; `turno queue list` muestra las que hay
+queue-kind-differs = la cola { $queue } es de tipo { $kind }; como { $other } no conservaría nada de su política
+    .next = agregue --reset para empezar con los valores del tipo nuevo, o elija otro nombre
+policy-not-json = { $file } no tiene una política: { $cause }
+    .next = escriba un objeto JSON, por ejemplo { $example }
+queue-kind-changed = { $queue } era { $kind } y ahora es { $other }; lo que no se nombró tiene el valor de ese tipo
+purge-matching = { $count ->
+        [one] 1 elemento terminado de { $queue } pasó
+       *[other] { $count } elementos terminados de { $queue } pasaron
+    } su plazo de conservación; no se cambió nada
+purge-done = { $count ->
+        [one] se borró 1 elemento terminado
+       *[other] se borraron { $count } elementos terminados
+    } de { $queue }
+retry-matching = { $count ->
+        [one] 1 elemento agotado de { $queue } coincide
+       *[other] { $count } elementos agotados de { $queue } coinciden
+    }; no se cambió nada
+retry-done = { $count ->
+        [one] se reintentará 1 elemento de { $queue }
+       *[other] se reintentarán { $count } elementos de { $queue }
+    }
+retry-item = se reintentará { $item }
+item-retried-corrected = se reintentará { $item } con el contenido nuevo
+queue-nothing-due = no hay nada pendiente
+settled-again = { $outcome }, de nuevo { $when }
+settle-limited = la entrega no se puede prolongar: max_hold_ms de su cola la termina { $when }
+settle-not-in-delivery = no se cerró nada: el elemento nombrado no está en esta entrega
+    .next = nombre uno de sus elementos, como los mostró la toma; `turno queue item` muestra el estado de un elemento
+settle-stale = esta entrega venció, y otro proceso puede tenerla
+    .next = deje de trabajar en ella, y tome de nuevo
+work-stopping = se detienen los comandos
+work-draining = no se toma nada más; una segunda señal detiene los comandos enseguida
+work-left = devueltas, y dejadas para otra vez: { $count }
+work-retrying = { $cause }; se intenta de nuevo
+work-lost = se perdió la toma de { $delivery }; se detuvo el comando
+work-limited = { $delivery } no se puede prolongar: max_hold_ms de su cola la termina
+work-stale = { $delivery } no se cerró: venció, y otro proceso puede hacerla de nuevo
+work-failed = { $delivery } falló, { $outcome }: { $error }
+work-unsettled = no se pudo cerrar { $delivery }: { $cause }
+work-paused = { $queue } está en pausa y no entrega nada; `turno queue resume { $queue }` la reanuda
+work-source = { $queue } lleva cambios de la fuente { $source }, que solo entrega un servidor
+    .next = quite --database, y nombre el servidor con --server
+work-unreadable = no se puede leer una entrega
+    .next = use la misma versión de turno aquí y en el servidor
+work-not-found = no existe el comando { $command }
+    .next = revise el nombre y PATH; escriba el comando después de -- como lo escribiría
+work-not-executable = { $command } no es ejecutable
+    .next = hágalo ejecutable (chmod +x)
+work-command-failed = no se pudo ejecutar { $command }: { $cause }
+    .next = revise el comando; la entrega se devolvió
 
-# Tasks.
+# Tasks and why.
 
-cli-no-such-tasks-make-one-with = no hay tareas así; haga una con `turno task create`
-cli-name-holds-no-lines-cause = { $name } no tiene líneas: { $cause }
-cli-write-a-json-array-such-as = escriba una lista JSON como { $example }
-cli-it-has-no-lines = no tiene líneas
-cli-task-number-is-what-failed-of = la tarea { $number } está { $what }: no se aplicaron { $failed } de { $all } líneas
-cli-task-number-is-what = la tarea { $number } está { $what }
-cli-correct-those-lines-claim-the-task = corrija esas líneas, tome la tarea de nuevo y finalícela de nuevo; las líneas aplicadas no se aplican dos veces
-cli-nothing-has-happened-to-it-yet = todavía no le pasó nada
-cli-draft = en borrador
-cli-ready = lista
-cli-processing = en proceso
-cli-completed = finalizada
-cli-partially-completed = finalizada en parte
-cli-cancelled = cancelada
-cli-line-line = línea { $line }
-cli-that-is-more-than-one-thing = eso es más de una cosa
-cli-ask-for-a-resource-task-n = pregunte por un recurso, task:N, una cola, COLA/ELEMENTO, o COLA key CLAVE
-cli-task-number-is-what-2 = La tarea { $number } está { $what }
+task-none = no hay tales tareas; cree una con `turno task create`
+task-lines-json = { $file } no tiene líneas: { $cause }
+    .next = escriba un arreglo JSON como { $example }
+lines-none = la tarea no tiene líneas
+task-title = tarea { $task }
+task-is = la tarea { $task } está { $status }
+task-explained = La tarea { $task } está { $status }. { $lock }
+task-lines-failed = la tarea { $task } está { $status }: { $failed } de { $all } líneas no se aplicaron
+    .next = corrija esas líneas, tome la tarea de nuevo y finalícela de nuevo; las líneas aplicadas no se aplican dos veces
+task-no-history = la tarea todavía no tiene historia
+task-line = línea { $line }
+lock-held = lo tiene { $person } { $lasting }
+lock-offered = reservado para { $person }
+lock-free = libre
+why-many = eso es más de una cosa
+    .next = pregunte por un recurso, task:N, una cola, COLA/ELEMENTO, o COLA key CLAVE
+why-unknown = no hay una cola { $queue }, y nunca hubo un bloqueo { $resource }
+    .next = revise el nombre; `turno queue list` y `turno lease list` muestran los que hay
+why-down = el destino de { $queue } está caído; Turno lo prueba
+queue-empty = { $queue } no tiene elementos sin terminar
+why-unpolled = { $queue } está lista, pero ningún proceso la atiende
+why-working = { $queue } se está procesando
+why-waiting = { $count ->
+        [one] 1 espera
+       *[other] { $count } esperan
+    }
+why-in-process = { $count } en proceso
+queue-exhausted = { $count ->
+        [one] 1 agotado
+       *[other] { $count } agotados
+    }
+why-oldest = el más antiguo espera { $lasting }
 
 # Synchronisation.
 
-cli-the-configuration-has-no-sync-source = la configuración no tiene [[sync.source]]
-cli-add-one-preset-siper-is-an = agregue una (`preset = "siper"` es un ejemplo), y nombre el archivo con --config ARCHIVO
-cli-there-is-no-source-name = no hay una fuente { $name }
-cli-use-one-of-names = use una de: { $names }
-cli-name-changes-of-table-go-into = { $name }: los cambios de { $table } van a la cola { $queue }
-cli-rows-that-were-there-before-are = las filas que ya estaban se envían con `turno sync resync --all`
-cli-name-nothing-of-it-is-installed = { $name }: no hay nada instalado
-cli-name-removed-what = { $name }: se quitó { $what }
-cli-give-this-role-what-it-lacks = dé a este rol lo que le falta: usage sobre el esquema de la tabla, select y trigger sobre la tabla, create sobre el esquema de la vista, y para el índice ser miembro del rol dueño de la tabla; o que un superusuario ejecute lo que imprime `turno sync plan`
-cli-correct-what-the-database-says-in = corrija en la fuente o en la tabla lo que dice la base, y repítalo
-cli-number-of-max-sources-failed-names = fallaron { $number } de { $max } fuentes: { $names }
-cli-what-is-wrong-with-each-is = arriba se dice qué pasa con cada una; las demás se atendieron
-cli-there-are-several-sources = hay varias fuentes
-cli-say-which-one-the-key-is = diga de cuál es la clave: --source NOMBRE
-cli-pass-the-key-as-it-is = dé la clave tal como es
-cli-name-key-is-on-its-way = { $name }: { $key } está en camino
-cli-what-was-delivered-is-what-the = lo entregado es lo que dicen las fuentes
-cli-nothing-else-differs-from-what-the = nada más difiere de lo que dicen las fuentes
-cli-key-is-on-its-way = 1 clave está en camino
-cli-number-keys-are-on-their-way = { $number } claves están en camino
-cli-unknown-cause = no se sabe: { $cause }
-cli-name-only-the-first-number-of = { $name }: de las que difieren se listan solo las primeras { $number }
-cli-send-them-turno-sync-check-queue = envíelas: `turno sync check --queue-differences`
-cli-count-queued = { $count }; en cola
-cli-key-differs = 1 clave difiere
-cli-number-keys-differ = { $number } claves difieren
-cli-key = 1 clave
-cli-number-keys = { $number } claves
-cli-count-cannot-be-queued-names = no se pueden encolar { $count }: { $names }
-cli-a-key-has-to-characters-none = una clave tiene de 1 a 200 caracteres, ninguno de control; cámbiela en la tabla
-cli-its-triggers-are-not-installed = sus triggers no están instalados
-cli-its-triggers-are-not-as-configured = sus triggers no están como en la configuración
-cli-run-turno-sync-install = ejecute `turno sync install`
-cli-exhausted-count = agotadas: { $count }
-cli-read-their-errors-then-send-them = lea sus errores y envíelas de nuevo: `turno queue retry-exhausted { $queue }`
-cli-active-at-the-destination-without-a = activas en el destino, sin fila: { $count }
-cli-cannot-be-sent-count = no se pueden enviar: { $count }
-cli-change-them-in-the-table-then = cámbielas en la tabla y borre sus filas de turno.intake_refused
-cli-name-count-number-queued-up-to = { $name }: { $count }, { $number } en cola, hasta { $key }
-cli-name-count-number-queued = { $name }: { $count }, { $number } en cola
-cli-pass-after-a-key-as-the = dé a --after una clave como la escribe la columna de la tabla, por ejemplo un número donde hay números
-cli-check-the-source-in-the-configuration = revise la fuente en la configuración, y que este rol pueda leer su tabla
-cli-go-on-with-source-name-after = siga con --source { $name } --after { $key }; { $then }
-cli-the-presets-destination-is-not-used = el destino del preset no se usa: { $cause }; { $then }
+sync-none = la configuración no tiene [[sync.source]]
+    .next = agregue una (`preset = "siper"` es un ejemplo), y nombre el archivo con --config ARCHIVO
+sync-unknown = no hay una fuente { $source }
+    .next = use una de: { $names }
+sync-installed = { $source }: los cambios de { $table } van a la cola { $queue }
+sync-resync-hint = las filas existentes se envían con `turno sync resync --all`
+sync-not-installed = { $source }: no está instalada
+sync-removed = { $source }: se quitó { $object }
+sync-forbidden = { $cause }
+    .next = otorgue a este rol usage sobre el esquema de la tabla, select y trigger sobre la tabla, create sobre el esquema de la vista, y para el índice la pertenencia al rol dueño de la tabla; o que un superusuario ejecute lo que imprime `turno sync plan`
+sync-rejected = { $cause }
+    .next = corríjalo en la fuente o en la tabla, y repita el comando
+sync-failure = { $source }: { $cause }; { $next }
+sync-failed = fallaron { $failed } de { $all } fuentes: { $names }
+    .next = corrija los fallos de arriba; las otras fuentes se atendieron
+sync-several = hay varias fuentes
+    .next = nombre la fuente de la clave: --source NOMBRE
+sync-bad-key = { $cause }
+    .next = pase la clave como es
+sync-key-queued = { $source }: { $key } está en la cola
+sync-differences-listed = { $source }: solo se listan las primeras { $count } diferencias
+sync-pending = { $count ->
+        [one] 1 clave se está entregando
+       *[other] { $count } claves se están entregando
+    } todavía
+sync-equal = el destino tiene lo que dicen las fuentes
+sync-equal-else = nada más difiere de lo que dicen las fuentes
+sync-differ = { $count ->
+        [one] 1 clave difiere
+       *[other] { $count } claves difieren
+    }
+    .next = envíelas: `turno sync check --queue-differences`
+sync-differ-queued = { $count ->
+        [one] 1 clave difiere
+       *[other] { $count } claves difieren
+    }; en la cola
+sync-unfit = { $count ->
+        [one] 1 clave no se puede
+       *[other] { $count } claves no se pueden
+    } encolar: { $names }
+    .next = cámbiela en la tabla: una clave tiene de 1 a 200 caracteres, sin caracteres de control
+sync-progress = { $source }: { $count ->
+        [one] 1 clave
+       *[other] { $count } claves
+    }, { $queued } en la cola
+sync-progress-to = { $source }: { $count ->
+        [one] 1 clave
+       *[other] { $count } claves
+    }, { $queued } en la cola, hasta { $key }
+sync-after = { $cause }
+    .next = escriba la clave de --after como la muestra la columna de la tabla, por ejemplo un número en una columna de números
+sync-unreadable = { $cause }
+    .next = revise la fuente en la configuración, y que este rol pueda leer su tabla
+sync-continue = { $cause }
+    .next = siga con --source { $source } --after { $key }; { $next }
+sync-fault-absent = sus triggers no están instalados
+    .next = ejecute `turno sync install`
+sync-fault-differs = sus triggers no son como dice la configuración
+    .next = ejecute `turno sync install`
+sync-fault-exhausted = agotadas: { $count ->
+        [one] 1 clave
+       *[other] { $count } claves
+    }
+    .next = lea sus errores, y después envíelas de nuevo: `turno queue retry-exhausted { $queue }`
+sync-fault-gone = activas en el destino, sin fila: { $count ->
+        [one] 1 clave
+       *[other] { $count } claves
+    }
+    .next = envíelas: `turno sync check --queue-differences`
+sync-fault-refused = no se pueden enviar: { $count ->
+        [one] 1 clave
+       *[other] { $count } claves
+    }
+    .next = cámbielas en la tabla, y después borre sus filas de turno.intake_refused
+sync-no-queue = la cola no existe todavía, así que no se guardan cambios: `turno sync install` o un servidor al arrancar la crea
+sync-no-queue-server = la cola no existe todavía: un servidor con esta configuración la crea al arrancar
+sync-is-installed = sí, como dice la configuración
+sync-is-absent = no: ejecute `turno sync install`
+sync-is-different = no como dice la configuración: ejecute `turno sync install`
+sync-is-blocked = no, y `turno sync install` se niega
+sync-is-sqlite = sin triggers en SQLite: alimente la cola por la API
+sync-is-unknown = no se sabe: { $cause }
+sync-part = { $object } { $name } { $state }
+sync-part-good = es como dice la configuración
+sync-part-missing = falta
+sync-part-differs = no es como dice la configuración
+sync-part-disabled = está deshabilitado
+sync-part-stale = es de una configuración anterior
+sync-part-taken = es el nombre de otro objeto
+sync-left = { $count ->
+        [one] 1 clave dejó
+       *[other] { $count } claves dejaron
+    } de cumplir la condición, y no se avisó al destino (on_leave = "ignore")
+sync-gone = { $count ->
+        [one] 1 clave está activa
+       *[other] { $count } claves están activas
+    } en el destino sin fila, y no hay nada en la cola
+sync-unsendable = { $count ->
+        [one] 1 clave no se puede
+       *[other] { $count } claves no se pueden
+    } enviar; vea turno.intake_refused
+sync-destination-none = ninguno: los procesos toman los cambios de la cola
+sync-destination-well = { $endpoint }: sin fallos conocidos
+sync-destination-down = { $endpoint }: caído hace { $span }, no se gastan intentos, próxima prueba en { $probe }
+sync-destination-down-now = { $endpoint }: caído hace { $span }, no se gastan intentos, próxima prueba ahora
+sync-destination-failing = { $endpoint }: { $count ->
+        [one] la última llamada falló
+       *[other] las últimas { $count } llamadas fallaron
+    }
 
 # Arguments.
 
-cli-expected-a-length-of-time-such = se espera una duración como 30s, 5m, 1h30m, 7d o 500ms
-cli-a-unit-is-missing-one-two = falta la unidad: ¿{ $one }, { $two }, { $three } o { $four }?
-cli-expected-host-port-for-example-or = se espera HOST:PUERTO, por ejemplo 127.0.0.1:7171 o [::1]:0
-cli-expected-a-tasks-number-for-example = se espera el número de una tarea, por ejemplo 7
-cli-expected-sku-n-for-example-torn = se espera SKU=N, por ejemplo TORN-8=40
-cli-expected-sku-serial-serial-for-example = se espera SKU=SERIE,SERIE, por ejemplo ROUTER=A1,A2
-cli-value-was-taken-for-an-option = { $value } se tomó por una opción, y no hay ninguna con ese nombre
-cli-write-a-value-of-or-more = escriba un valor de 0 o más; lo que deba empezar con un guion va después de --, como en: turno queue enqueue COLA -- -5
-cli-error-unrecognized-subcommand-name = error: no existe el comando '{ $name }'
-cli-error-unexpected-argument-name-found = error: no se espera el argumento '{ $name }'
-cli-error-the-following-required-arguments-were = error: faltan estos argumentos:
-cli-error-invalid-value-value-for-name = error: '{ $value }' no sirve para '{ $name }': { $cause }
-cli-error-invalid-value-value-for-name-2 = error: '{ $value }' no sirve para '{ $name }'
-cli-error-a-value-is-required-for = error: '{ $name }' necesita un valor
-cli-error-the-argument-name-cannot-be = error: '{ $name }' no se puede usar con '{ $other }'
-cli-error-the-argument-name-cannot-be-2 = error: '{ $name }' no se puede usar con:
-cli-error-the-argument-name-cannot-be-3 = error: '{ $name }' no se puede repetir
-cli-error-name-requires-a-subcommand-but = error: '{ $name }' necesita un comando
-cli-error-unexpected-value-value-for-name = error: sobra el valor '{ $value }' de '{ $name }'
-cli-tip-a-similar-argument-exists-name = consejo: hay un argumento parecido: '{ $name }'
-cli-tip-some-similar-arguments-exist-names = consejo: hay argumentos parecidos: { $names }
-cli-tip-a-similar-subcommand-exists-name = consejo: hay un comando parecido: '{ $name }'
-cli-tip-some-similar-subcommands-exist-names = consejo: hay comandos parecidos: { $names }
-cli-tip-a-similar-value-exists-name = consejo: hay un valor parecido: '{ $name }'
-cli-tip-some-similar-values-exist-names = consejo: hay valores parecidos: { $names }
-cli-tip-to-pass-name-as-a = consejo: para dar '{ $name }' como valor, use '{ $other }'
-cli-subcommands-names = {"["}comandos: { $names }]
-cli-value-is-not-in-range = { $value } no está en { $range }
+argument-duration = se espera una duración como 30s, 5m, 1h30m, 7d o 500ms
+argument-unit = falta la unidad: ¿{ $number }s, { $number }m, { $number }h o { $number }ms?
+argument-address = se espera HOST:PUERTO, por ejemplo 127.0.0.1:7171 o [::1]:0
+argument-task = se espera el número de una tarea, por ejemplo 7
+argument-quantity = se espera SKU=N, por ejemplo TORN-8=40
+argument-serials = se espera SKU=SERIE,SERIE, por ejemplo ROUTER=A1,A2
+argument-negative = { $value } se tomó por una opción, y no hay una opción con ese nombre
+    .next = escriba un valor de 0 o más; escriba después de -- un argumento que empieza con un guion, como en: turno queue enqueue COLA -- -5
 
-# Values of a card, which stand beside what people have named: only whole sentences.
-
-shown-decided-at-delivery = se decide al entregar
-shown-in-span-unless-there-is-work = en { $span } si no hay trabajo
-shown-half-half-of-the-last-minutes = { $half } (la mitad en el último minuto), { $most } (95 de 100)
-shown-down-since-when-no-attempts-are = caído desde { $when }; no se gastan intentos
-shown-answers-but-the-last-call-failed = contesta, pero la última llamada falló
-shown-answers-but-the-last-number-calls = contesta, pero las últimas { $number } llamadas seguidas fallaron
-shown-nothing-is-known-against-it = no se sabe nada en contra
-shown-nothing-is-handed-out-until-it = no se entrega nada hasta que se reanude
-shown-the-configuration-file = el archivo de configuración
-shown-nowhere-workers-claim = a ninguna parte: toman los procesos
-shown-method-url-signed-with-name-answers = { $method } { $url } (firmado con { $name }, contesta en { $span })
-shown-method-url-unsigned-answers-within-span = { $method } { $url } (sin firma, contesta en { $span })
-shown-yes-as-configured = sí, como en la configuración
-shown-no-turno-sync-install = no: `turno sync install`
-shown-not-as-configured-turno-sync-install = no como en la configuración: `turno sync install` lo arregla
-shown-no-and-turno-sync-install-refuses = no, y `turno sync install` se niega
-shown-no-triggers-on-sqlite-feed-the = sin triggers en SQLite: alimente la cola por la API
-shown-not-made-yet-so-no-change = todavía no está hecha, así que no se guarda ningún cambio en ella: la hace `turno sync install`, y también un servidor al arrancar
-shown-not-made-yet-a-server-with = todavía no está hecha: la hace al arrancar un servidor con esta configuración
-shown-name-is-as-configured = { $name } está como en la configuración
-shown-name-is-not-as-configured = { $name } no está como en la configuración
-shown-part-name-is-missing = falta { $part } { $name }
-shown-part-name-is-disabled = { $part } { $name } está desactivado
-shown-name-is-of-an-earlier-configuration = { $name } es de una configuración anterior
-shown-key-left-the-condition-and-the = 1 clave dejó de cumplir la condición y no se avisó al destino (on_leave = "ignore")
-shown-number-keys-left-the-condition-and = { $number } claves dejaron de cumplir la condición y no se avisó al destino (on_leave = "ignore")
-shown-key-active-at-the-destination-and = 1 clave activa en el destino, sin fila y sin nada en la cola
-shown-number-keys-active-at-the-destination = { $number } claves activas en el destino, sin fila y sin nada en la cola
-shown-key-cannot-be-sent-see-turno = 1 clave no se puede enviar; vea turno.intake_refused
-shown-number-keys-cannot-be-sent-see = { $number } claves no se pueden enviar; vea turno.intake_refused
-shown-none-somebody-claims-its-changes-from = ninguno: alguien toma sus cambios de la cola
-shown-url-nothing-known-against-it = { $url }: no se sabe nada en contra
-shown-url-down-for-span-no-attempts = { $url }: caído desde hace { $span }, no se gastan intentos, se pregunta de nuevo ahora
-shown-url-down-for-span-no-attempts-2 = { $url }: caído desde hace { $span }, no se gastan intentos, se pregunta de nuevo en { $next }
-shown-url-the-last-call-failed = { $url }: la última llamada falló
-shown-url-the-last-number-calls-failed = { $url }: fallaron las últimas { $number } llamadas
-
-# States and outcomes in cells, by their codes: of an item, of a line, of goods.
+# States and outcomes, by their codes.
 
 word-item-pending = pendiente
 word-item-in-process = en proceso
@@ -777,137 +669,143 @@ word-happened-lock-ended = terminó el bloqueo
 word-server-ready = listo
 word-movement-in = entra
 word-movement-out = sale
+word-lease-free = libre
+word-lease-locked = bloqueado
+word-lease-offered = reservado
+word-ending-expired = venció
+word-ending-released = se liberó
+word-ending-forced = por la fuerza
+word-ending-no-heartbeat = sin señales
+word-ending-idle = sin actividad
+word-ending-rolling-timeout = demasiado tiempo sin trabajo
+word-ending-override = intervención
+word-ending-user-disabled = usuario deshabilitado
+word-status-draft = en borrador
+word-status-ready = lista
+word-status-processing = en proceso
+word-status-completed = finalizada
+word-status-partially-completed = finalizada en parte
+word-status-cancelled = anulada
+word-object-function = función
+word-object-view = vista
+word-object-index = índice
+word-object-table = tabla
 
-# Headings of tables and names on cards, looked up whole.
+# Labels of values and columns, by their names in the code. Columns are shown in capitals.
 
-head-table-n = N.º
-head-table-when = CUÁNDO
-head-table-who = QUIÉN
-head-table-action = ACCIÓN
-head-table-what = QUÉ
-head-table-detail = DETALLE
-head-table-resource = RECURSO
-head-table-holder = QUIÉN LO TIENE
-head-table-since = DESDE
-head-table-expires = VENCE
-head-table-waiting = ESPERAN
-head-table-from = DESDE CUÁNDO
-head-table-to = HASTA CUÁNDO
-head-table-how-it-ended = CÓMO TERMINÓ
-head-table-outcome = RESULTADO
-head-table-queue = COLA
-head-table-kind = TIPO
-head-table-pending = PENDIENTES
-head-table-in-process = EN PROCESO
-head-table-exhausted = AGOTADOS
-head-table-oldest = MÁS ANTIGUO
-head-table-done-min = HECHOS/MIN
-head-table-key = CLAVE
-head-table-state = ESTADO
-head-table-attempts = INTENTOS
-head-table-attempt = INTENTO
-head-table-came = LLEGÓ
-head-table-last-error = ÚLTIMO ERROR
-head-table-delivery = ENTREGA
-head-table-item = ELEMENTO
-head-table-payload = CONTENIDO
-head-table-task = TAREA
-head-table-status = ESTADO
-head-table-title = TÍTULO
-head-table-lines = LÍNEAS
-head-table-lock = BLOQUEO
-head-table-line = LÍNEA
-head-table-move = MOVIMIENTO
-head-table-user = USUARIO
-head-table-for = PARA
-head-table-may = PUEDE
-head-table-resources = RECURSOS
-head-table-last-used = ÚLTIMO USO
-head-table-name = NOMBRE
-head-table-role = ROL
-head-table-password = CONTRASEÑA
-head-state = estado
+head-number = n.º
+head-when = cuándo
+head-who = quién
+head-action = acción
+head-what = qué
+head-detail = detalle
+head-resource = recurso
 head-holder = quién lo tiene
-head-claim = toma
 head-since = desde
-head-heartbeat = última señal
 head-expires = vence
-head-rolling = por falta de trabajo
-head-offered-to = ofrecido a
 head-waiting = esperan
-head-asked-for = pedido
+head-from = desde cuándo
+head-to = hasta cuándo
+head-ending = cómo terminó
+head-outcome = resultado
+head-queue = cola
+head-kind = tipo
+head-oldest = más antiguo
+head-done-per-minute = hechos/min
+head-key = clave
+head-state = estado
+head-attempts = intentos
+head-attempt = intento
+head-came = llegó
+head-last-error = último error
+head-delivery = entrega
+head-item = elemento
+head-payload = contenido
+head-task = tarea
+head-status = estado
+head-title = título
+head-lines = líneas
+head-lock = bloqueo
+head-line = línea
+head-movement = movimiento
+head-user = usuario
+head-for = para
+head-may = puede
+head-resources = recursos
+head-last-used = último uso
+head-name = nombre
+head-role = rol
+head-password = contraseña
+head-claim = toma
+head-heartbeat = última señal
+head-rolling = límite sin trabajo
+head-offered-to = ofrecido a
+head-asked-for = liberación solicitada
 head-waited = esperó
 head-done-after = hecho tras
 head-destination = destino
 head-next-probe = próxima prueba
-head-last-error = último error
 head-paused = en pausa
 head-set-by = lo fija
 head-oldest-waiting = el más antiguo
 head-push = envío
-head-payload = contenido
-head-came = llegó
 head-due = para
-head-key = clave
-head-action = acción
-head-attempts = intentos
 head-revision = revisión
 head-table = tabla
-head-queue = cola
 head-installed = instalado
-head-in-the-way = estorba
+head-conflict = conflicto
 head-to-do = qué hacer
-head-in-process = en proceso
 head-failing = fallan
-head-exhausted = agotados
-head-processed = procesados
-head-oldest-waits = el más antiguo
 head-left = salieron
 head-gone = sin fila
 head-refused = rechazados
-head-title = título
-head-status = estado
-head-lock = bloqueo
 head-created = creada
-head-name = nombre
-head-role = rol
-head-may = puede
-head-password = contraseña
-head-pending = pendientes
-head-error = con error
-head-cancelled = cancelados
-head-enqueued-in-the-last-minute = llegados en el último minuto
-head-processed-in-the-last-minute = procesados en el último minuto
-head-failed-in-the-last-minute = fallidos en el último minuto
-head-enqueued = llegó
-head-handed-out = se entregó
-head-failed = falló
-head-claimed = se tomó
-head-acked = se terminó
-head-retrying = se reintenta
-head-returned = se devolvió
-head-expired = venció
-head-retried = se reintentó
-head-superseded = lo reemplazó otro
-head-skipped = no había nada que avisar
-head-cleared = se vació su cola
-head-edited = se corrigió
-head-was-exhausted = se agotó
-head-was-processed = se procesó
-head-was-cancelled = se canceló
-head-kind = tipo
-head-lock-timeout = plazo de entrega
-head-max-hold = plazo máximo
-head-window = ventana
-head-typing-extension = extensión al escribir
-head-max-wait = espera máxima
-head-batch-max = tamaño del grupo
-head-max-attempts = intentos máximos
-head-backoff = espera tras un fallo
-head-retention = se conserva
-head-on-exhausted = al agotarse
 head-lease = bloqueo
 
-# What is left: a key of the configuration, and what is wrong with it.
+# Counts of items by their state.
 
-rest-setting-wrong = { $setting } { $wrong }
+head-count-pending = pendientes
+head-count-in-process = en proceso
+head-count-processed = procesados
+head-count-error = con error
+head-count-exhausted = agotados
+head-count-cancelled = cancelados
+
+# Rates of a queue.
+
+head-rate-enqueued = llegados en el último minuto
+head-rate-processed = procesados en el último minuto
+head-rate-failed = fallidos en el último minuto
+
+# Events of an item, by their codes.
+
+head-event-enqueued = llegó
+head-event-handed-out = se entregó
+head-event-failed = falló
+head-event-claimed = se tomó
+head-event-acked = se terminó
+head-event-retrying = se reintenta
+head-event-returned = se devolvió
+head-event-expired = venció
+head-event-retried = se reintentó
+head-event-superseded = lo reemplazó otro
+head-event-skipped = no había nada que avisar
+head-event-cleared = se vació su cola
+head-event-edited = se corrigió
+head-event-exhausted = se agotó
+head-event-processed = se procesó
+head-event-cancelled = se canceló
+
+# Keys of a queue's policy.
+
+head-policy-kind = tipo
+head-policy-lock-timeout = plazo de entrega
+head-policy-max-hold = plazo máximo
+head-policy-window = ventana
+head-policy-typing-extension = extensión al escribir
+head-policy-max-wait = espera máxima
+head-policy-batch-max = tamaño del grupo
+head-policy-max-attempts = intentos máximos
+head-policy-backoff = espera tras un fallo
+head-policy-retention = se conserva
+head-policy-on-exhausted = al agotarse

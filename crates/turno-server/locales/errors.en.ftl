@@ -17,7 +17,6 @@ error-expel = disable the user instead; their leases end with that
 error-look = the engine looks at leases itself, when they are due
 error-no-key = a delivery without a key belongs to no source
 error-database-url = the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE
-error-setting = { $cause }
 
 # Things that a call names.
 

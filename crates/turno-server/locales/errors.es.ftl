@@ -17,7 +17,6 @@ error-expel = deshabilite al usuario; sus bloqueos terminan con eso
 error-look = el motor revisa los bloqueos por su cuenta, cuando vencen
 error-no-key = una entrega sin clave no es de ninguna fuente
 error-database-url = la base se da como sqlite:RUTA o postgres://USUARIO@EQUIPO/BASE
-error-setting = { $cause }
 
 # Things that a call names.
 

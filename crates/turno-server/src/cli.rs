@@ -32,7 +32,8 @@ use std::process::ExitCode;
 
 use clap::{FromArgMatches, Parser, Subcommand};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 use crate::texts::{Language, terminal};
 use global::GlobalArgs;
 
@@ -114,9 +115,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Ok(cli) => cli,
         Err(error) => return help::end(&error),
     };
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| {
-        Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
-    })?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::failed(Message::new("threads-failed").message("cause", io_cause(&error))))?;
     runtime.block_on(cli.command.run(&cli.global))
 }
 

@@ -17,7 +17,8 @@ pub(crate) use answer::Answer;
 pub(crate) use problem::Refusal;
 pub(crate) use stream::{Events, Sent};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 use crate::texts::terminal;
 
 /// How long a server may take to accept a connection.
@@ -60,10 +61,7 @@ pub(crate) struct TokenArgs {
 impl TokenArgs {
     fn read(&self) -> Result<Option<String>, Failure> {
         if self.refused.is_some() {
-            return Err(Failure::usage(
-                "a token on the command line can be read by everybody on this machine",
-                "put it into the variable TURNO_TOKEN, or into a file for --token-file; and revoke this one if others use the machine",
-            ));
+            return Err(Failure::usage(Message::new("token-on-command-line")));
         }
         let Some(path) = &self.token_file else {
             return Ok(std::env::var("TURNO_TOKEN")
@@ -72,8 +70,8 @@ impl TokenArgs {
                 .filter(|token| !token.is_empty()));
         };
         let text = std::fs::read_to_string(path).map_err(|error| {
-            let cause = format!("failed to read the token from {}: {error}", path.display());
-            Failure::failed(cause, "check --token-file; the file holds one token and nothing else")
+            let message = Message::new("token-file").text("path", path.display());
+            Failure::failed(message.message("cause", io_cause(&error)))
         })?;
         Ok(Some(text.trim().to_owned()))
     }
@@ -101,12 +99,9 @@ impl Client {
             // A proxy cannot reach this machine's loopback address.
             builder = builder.no_proxy();
         }
-        let http = builder.build().map_err(|error| {
-            Failure::failed(
-                format!("failed to prepare for HTTP: {error}"),
-                "check the variables for proxies and certificates",
-            )
-        })?;
+        let http = builder
+            .build()
+            .map_err(|error| Failure::failed(Message::new("http-client-failed").text("cause", error)))?;
         Ok(Client { http, base, token })
     }
 
@@ -195,19 +190,13 @@ impl Client {
 
 /// Parses the server's address. Returns it without a trailing slash, and whether it is this machine.
 fn address(server: &str) -> Result<(String, bool), Failure> {
-    let wrong = |cause: &str| {
-        Failure::usage(
-            format!("the server's address {cause}"),
-            "give --server or TURNO_URL as http://HOST:PORT or https://HOST",
-        )
-    };
     // The message does not repeat the text, because it may contain a password.
-    let url = Url::parse(server).map_err(|_| wrong("is no URL"))?;
+    let url = Url::parse(server).map_err(|_| Failure::usage(Message::new("server-url")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("begins with neither http:// nor https://"));
+        return Err(Failure::usage(Message::new("server-url-scheme")));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("has a user or a password, and Turno wants a token"));
+        return Err(Failure::usage(Message::new("server-url-credentials")));
     }
     let is_local = match url.host_str().unwrap_or_default() {
         "localhost" | "[::1]" => true,
@@ -259,7 +248,7 @@ mod tests {
         assert_eq!(address("https://turno.example/base").unwrap(), ("https://turno.example/base".to_owned(), false));
         for wrong in ["127.0.0.1:7171", "ftp://host", "http://ana:s3cret@host", ""] {
             let failure = address(wrong).unwrap_err();
-            assert!(!failure.cause.contains("s3cret") && failure.next.contains("http://HOST:PORT"), "{wrong}");
+            assert!(!failure.cause().contains("s3cret") && failure.next().contains("http://HOST:PORT"), "{wrong}");
         }
     }
 
@@ -267,6 +256,6 @@ mod tests {
     fn token_argument_is_refused_without_repeating_it() {
         let arguments = TokenArgs { refused: Some("turno_s3cret".into()), ..TokenArgs::default() };
         let failure = arguments.read().unwrap_err();
-        assert!(failure.next.contains("TURNO_TOKEN") && !format!("{failure:?}").contains("s3cret"));
+        assert!(failure.next().contains("TURNO_TOKEN") && !format!("{failure:?}").contains("s3cret"));
     }
 }

@@ -26,7 +26,8 @@ pub(crate) use origin::{Origin, Shown};
 pub(crate) use text::Network;
 
 use crate::failure::Failure;
-use field::{Value, Wrong};
+use crate::texts::message::Message;
+use field::Value;
 use key::{KEYS, Key};
 use queue::QueueSettings;
 use std::collections::BTreeMap;
@@ -378,8 +379,7 @@ impl Chosen {
         let taken = settings.metrics_listen.as_ref() == Some(&settings.listen) && !settings.listen.ends_with(":0");
         match self.values.get("metrics_listen") {
             Some((_, origin)) if taken => {
-                let wrong = Wrong::new("is the same address as listen", "give metrics a port of their own");
-                Err(table::refusal(origin, "metrics_listen", wrong))
+                Err(table::refusal(origin, "metrics_listen", Message::new("setting-metrics-address")))
             }
             _ => Ok(()),
         }

@@ -4,12 +4,12 @@ mod folder;
 
 pub(crate) use folder::TemporaryFolder;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::texts::causes;
+use crate::texts::message::Message;
 use turno::{Error, Options, Turno};
-
-const NEXT: &str = "use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE";
 
 /// An open engine and the database it works on.
 #[derive(Clone, Debug)]
@@ -43,48 +43,40 @@ pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, F
 pub(crate) fn cannot_open(place: &Location, error: &Error) -> Failure {
     let cause = error.to_string();
     let says = |words: &str| cause.contains(words);
-    let next = match place.kind {
-        _ if says("run turno migrate") => {
-            "run `turno migrate` with the same --database, or leave out --no-migrate".to_owned()
-        }
-        _ if says("newer turno") || says("upgrade it") => {
-            "install a newer turno, or open a database of its own".to_owned()
-        }
-        "SQLite" if says("malformed") => "put the last backup in its place; keep the broken file to look at".to_owned(),
-        "SQLite" if says("not a SQLite database") => {
-            "name another file with --database; this one is left as it is".to_owned()
-        }
-        "SQLite" => "check that its folder exists and can be written".to_owned(),
-        _ if says("permission denied for database") => {
-            "grant create on the database to this role: the first time, Turno makes its schema there".to_owned()
-        }
-        _ if says("\" does not exist") && says("database \"") => {
-            let name = cause.split("database \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
-            format!("make it with `createdb {name}`, or correct the database in the URL")
-        }
-        _ => "check that the server runs, and the user, password and database of the URL".to_owned(),
+    let database = cause.split("database \"").nth(1).and_then(|rest| rest.split_once("\" does not exist"));
+    // The stores report these causes as texts.
+    let id = match (place.kind, database) {
+        _ if says("run turno migrate") => "database-schema-old",
+        _ if says("newer turno") || says("upgrade it") => "database-schema-new",
+        ("SQLite", _) if says("malformed") => "database-damaged",
+        ("SQLite", _) if says("not a SQLite database") => "database-other-file",
+        ("SQLite", _) if Path::new(&place.name).parent().is_some_and(|folder| !folder.exists()) => "database-no-folder",
+        ("SQLite", _) => "database-file",
+        _ if says("permission denied for database") => "database-no-create",
+        (_, Some(_)) => "database-unknown",
+        _ => "database-server",
     };
-    Failure::failed(format!("failed to open {}: {cause}", place.name), next)
+    let message = Message::new(id).text("place", &place.name).message("cause", causes::message(error));
+    Failure::failed(message.text("name", database.map_or("", |(name, _)| name)))
 }
 
 /// Returns the kind and the visible part of a database URL.
 pub(crate) fn describe(url: &str) -> Result<Location, Failure> {
-    let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
+    let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage(Message::new("database-url-scheme")))?;
     match scheme {
-        "sqlite" if rest.is_empty() => Err(Failure::usage("the sqlite URL names no file", NEXT)),
+        "sqlite" if rest.is_empty() => Err(Failure::usage(Message::new("database-url-file"))),
         "sqlite" => {
             let path = std::path::absolute(rest).unwrap_or_else(|_| PathBuf::from(rest));
             Ok(Location { kind: "SQLite", name: path.display().to_string() })
         }
         "postgres" | "postgresql" => Ok(Location { kind: "PostgreSQL", name: host_and_name(rest)? }),
-        _ => Err(Failure::usage("the database URL is neither sqlite: nor postgres:", NEXT)),
+        _ => Err(Failure::usage(Message::new("database-url-kind"))),
     }
 }
 
 /// Returns host and database from the text after `postgres:`, without user, password and parameters.
 fn host_and_name(rest: &str) -> Result<String, Failure> {
-    let address =
-        rest.strip_prefix("//").ok_or_else(|| Failure::usage("the postgres URL has no // after its scheme", NEXT))?;
+    let address = rest.strip_prefix("//").ok_or_else(|| Failure::usage(Message::new("database-url-slashes")))?;
     let without_parameters = address.split('?').next().unwrap_or_default();
     // The last @ ends the credentials, because a password may contain one, too.
     let visible = without_parameters.rsplit('@').next().unwrap_or_default();
@@ -100,7 +92,7 @@ mod tests {
 
     #[test]
     fn credentials_are_never_shown() {
-        let shown = |url| describe(url).map(|place| place.name).map_err(|failure| failure.cause);
+        let shown = |url| describe(url).map(|place| place.name).map_err(|failure| failure.cause());
         let place = Ok("db.example:5433/shop".to_string());
         assert_eq!(shown("postgres://ana:s3cr@t@db.example:5433/shop?password=other"), place);
         assert_eq!(shown("postgresql:///shop"), Ok("localhost/shop".to_string()));

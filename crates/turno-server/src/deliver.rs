@@ -28,11 +28,11 @@ use turno::{Error, SyncHandle, Turno};
 pub(crate) use guard::Guard;
 
 use crate::config::endpoint::{Endpoint, EndpointFields, SECRET_PREFIX};
-use crate::config::field::Wrong;
 use crate::config::queue::{BadField, QueueSettings};
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, PushGuard};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use call::EndpointClient;
 use figures::Figures;
 use pusher::{Pusher, Shared, Target};
@@ -52,7 +52,7 @@ pub(crate) struct Deliveries {
     /// Wakes the supervisor.
     changed: Notify,
     /// Queues of sources whose destination is not called, with the reason: the preset's signing secret is missing.
-    unsigned: BTreeMap<QueueName, String>,
+    unsigned: BTreeMap<QueueName, Message>,
     /// Queues that cannot be pushed, with the version that a warning was logged for.
     warned: Mutex<BTreeMap<QueueId, i64>>,
 }
@@ -88,9 +88,10 @@ impl Deliveries {
                 // A source that uses the preset unchanged gets its triggers and queue. The preset's destination is only
                 // called once its secret is set, and never unsigned.
                 if let (true, Err(missing)) = (source.deliver_is_presets, endpoint.secret(&env)) {
-                    let why = format!("{}; {}", missing.cause, missing.next);
+                    let missing = missing.into_message();
+                    let why = format!("{}; {}", missing.english(), missing.next().english());
                     tracing::warn!(target: "turno::deliver", source = source.name.as_str(), "the preset's destination is not used: {why}");
-                    unsigned.insert(source.queue.clone(), why);
+                    unsigned.insert(source.queue.clone(), missing);
                     continue;
                 }
                 let changes = turno.sync(source.source.clone());
@@ -105,20 +106,16 @@ impl Deliveries {
         let endpoint = fields.push(policy)?;
         let url = reqwest::Url::parse(&endpoint.url.replace("{key}", "k"));
         if !url.is_ok_and(|url| self.guard.allows_url(&url)) {
-            let wrong = Wrong::new(
-                "leads to a private address",
-                "let the configuration file set it, or allow its network there with push.allow",
-            );
-            return Err(BadField::new("push.url", wrong));
+            return Err(BadField::new("push.url", Message::new("setting-push-private")));
         }
         if let Some(variable) = &fields.secret_env {
-            let next = format!("set a variable of the server whose name begins with {SECRET_PREFIX}, and name that");
             if !variable.starts_with(SECRET_PREFIX) {
-                let cause = format!("must begin with {SECRET_PREFIX}");
-                return Err(BadField::new("push.secret_env", Wrong::new(cause, next)));
+                let wrong = Message::new("setting-push-secret-name").text("prefix", SECRET_PREFIX);
+                return Err(BadField::new("push.secret_env", wrong));
             }
             if secret_of(&endpoint).is_err() {
-                return Err(BadField::new("push.secret_env", Wrong::new("is not set in this server", next)));
+                let wrong = Message::new("setting-push-secret-unset").text("prefix", SECRET_PREFIX);
+                return Err(BadField::new("push.secret_env", wrong));
             }
         }
         let text = serde_json::to_string(fields).expect("the fields are strings and numbers, which serialize");
@@ -136,8 +133,8 @@ impl Deliveries {
     }
 
     /// Returns why the destination of this queue's source is not called. `None` if it is called.
-    pub(crate) fn unsigned(&self, queue: &QueueName) -> Option<&str> {
-        self.unsigned.get(queue).map(String::as_str)
+    pub(crate) fn unsigned(&self, queue: &QueueName) -> Option<&Message> {
+        self.unsigned.get(queue)
     }
 
     /// Wakes the supervisor after a queue has changed.
@@ -221,13 +218,13 @@ impl Deliveries {
 fn stored_endpoint(row: &QueueRow) -> Option<Result<Endpoint, String>> {
     let text = row.push.as_deref()?;
     let fields = serde_json::from_str::<EndpointFields>(text).map_err(|error| error.to_string());
-    Some(fields.and_then(|fields| fields.push(&row.policy).map_err(|bad| bad.to_string())))
+    Some(fields.and_then(|fields| fields.push(&row.policy).map_err(|bad| bad.message().english())))
 }
 
 /// Returns the secret of an endpoint that was set over the API. Only variables with the prefix may be used.
 fn secret_of(endpoint: &Endpoint) -> Result<Option<Secret>, String> {
     let env = |name: &str| std::env::var(name).ok().filter(|_| name.starts_with(SECRET_PREFIX));
-    Ok(endpoint.secret(env).map_err(|failure| failure.cause)?.as_deref().map(Secret::new))
+    Ok(endpoint.secret(env).map_err(|failure| failure.into_message().english())?.as_deref().map(Secret::new))
 }
 
 /// Returns the name of this process in the history of items.

@@ -12,6 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::LogFormat;
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 /// Returns whether log lines are JSON.
 fn is_json(format: LogFormat, terminal: bool) -> bool {
@@ -27,12 +28,9 @@ pub(crate) struct Logging {
 
 /// Starts the log with this filter, and the traces if there is an endpoint for them.
 pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>) -> Result<Logging, Failure> {
-    let read = EnvFilter::builder().parse(filter).map_err(|error| {
-        Failure::usage(
-            format!("the log filter {filter:?} cannot be read: {error}"),
-            "use error, warn, info, debug or trace, also by module as in info,turno=debug",
-        )
-    })?;
+    let read = EnvFilter::builder()
+        .parse(filter)
+        .map_err(|error| Failure::usage(Message::new("log-filter").text("filter", filter).text("cause", error)))?;
     let terminal = std::io::stderr().is_terminal();
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines: Box<dyn tracing_subscriber::Layer<_> + Send + Sync> = if is_json(format, terminal) {
@@ -77,6 +75,6 @@ mod tests {
     #[test]
     fn an_invalid_log_filter_is_wrong_usage() {
         let failure = start(LogFormat::Text, "turno=loud", None).expect_err("the level `loud` does not exist");
-        assert!(failure.cause.contains("turno=loud") && failure.next.contains("debug"), "{failure:?}");
+        assert!(failure.cause().contains("turno=loud") && failure.next().contains("debug"), "{failure:?}");
     }
 }

@@ -5,7 +5,6 @@
 
 pub(crate) mod causes;
 pub(crate) mod message;
-mod sentences;
 pub(crate) mod terminal;
 
 use std::borrow::Cow;
@@ -59,33 +58,62 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// The files of a language: API, console, tasks, sync, causes, errors, command line, help, examples. English examples are in
-/// the definition of the command line instead.
-const SPANISH: &[&str] = &[
-    include_str!("../locales/es.ftl"),
-    include_str!("../locales/console.es.ftl"),
-    include_str!("../locales/tasks.es.ftl"),
-    include_str!("../locales/sync.es.ftl"),
-    include_str!("../locales/causes.es.ftl"),
-    include_str!("../locales/errors.es.ftl"),
-    include_str!("../locales/cli.es.ftl"),
-    include_str!("../locales/help.es.ftl"),
-    include_str!("../locales/examples.es.ftl"),
-];
-const ENGLISH: &[&str] = &[
-    include_str!("../locales/en.ftl"),
-    include_str!("../locales/console.en.ftl"),
-    include_str!("../locales/tasks.en.ftl"),
-    include_str!("../locales/sync.en.ftl"),
-    include_str!("../locales/causes.en.ftl"),
-    include_str!("../locales/errors.en.ftl"),
-    include_str!("../locales/cli.en.ftl"),
-    include_str!("../locales/help.en.ftl"),
-];
+/// The files of a language. English help and examples are in the definition of the command line instead.
+struct Files {
+    /// Messages that the server and the command line use: names, causes, the configuration.
+    shared: &'static [&'static str],
+    /// Messages of the console.
+    server: &'static [&'static str],
+    /// Messages of the command line.
+    terminal: &'static [&'static str],
+}
+
+const SPANISH: Files = Files {
+    shared: &[
+        include_str!("../locales/es.ftl"),
+        include_str!("../locales/errors.es.ftl"),
+        include_str!("../locales/config.es.ftl"),
+    ],
+    server: &[
+        include_str!("../locales/console.es.ftl"),
+        include_str!("../locales/tasks.es.ftl"),
+        include_str!("../locales/sync.es.ftl"),
+    ],
+    terminal: &[
+        include_str!("../locales/cli.es.ftl"),
+        include_str!("../locales/help.es.ftl"),
+        include_str!("../locales/examples.es.ftl"),
+    ],
+};
+const ENGLISH: Files = Files {
+    shared: &[
+        include_str!("../locales/en.ftl"),
+        include_str!("../locales/errors.en.ftl"),
+        include_str!("../locales/config.en.ftl"),
+    ],
+    server: &[
+        include_str!("../locales/console.en.ftl"),
+        include_str!("../locales/tasks.en.ftl"),
+        include_str!("../locales/sync.en.ftl"),
+    ],
+    terminal: &[include_str!("../locales/cli.en.ftl")],
+};
 
 impl Texts {
+    /// Loads the messages of a server, in both languages.
     pub(crate) fn load() -> Texts {
-        Texts { spanish: bundle("es", SPANISH), english: bundle("en", ENGLISH) }
+        let of = |files: &Files| [files.shared, files.server].concat();
+        Texts { spanish: bundle("es", &of(&SPANISH)), english: bundle("en", &of(&ENGLISH)) }
+    }
+
+    /// Loads the messages of the command line, in one language. The other one stays empty.
+    pub(crate) fn load_terminal(language: Language) -> Texts {
+        let of = |one: Language, files: &Files| match one == language {
+            true => [files.shared, files.terminal].concat(),
+            false => Vec::new(),
+        };
+        let spanish = bundle("es", &of(Language::Spanish, &SPANISH));
+        Texts { spanish, english: bundle("en", &of(Language::English, &ENGLISH)) }
     }
 
     fn bundle(&self, language: Language) -> &FluentBundle<FluentResource> {
@@ -142,7 +170,7 @@ fn bundle(language: &str, sources: &[&str]) -> FluentBundle<FluentResource> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
@@ -169,16 +197,43 @@ mod tests {
         shape
     }
 
+    /// Returns the English files.
+    pub(crate) fn english() -> Vec<&'static str> {
+        all(&ENGLISH)
+    }
+
+    /// Returns the arguments of each message, with those of its attributes. Help is in Spanish only.
+    pub(crate) fn known_shape() -> BTreeMap<String, Vec<String>> {
+        let mut whole: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (id, args) in all(&ENGLISH).into_iter().chain(SPANISH.terminal.iter().copied()).flat_map(shape) {
+            let id = id.split('.').next().unwrap_or_default().to_owned();
+            whole.entry(id).or_default().extend(args);
+        }
+        whole
+    }
+
+    /// Returns the Rust files below a folder.
+    pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+        let entries =
+            std::fs::read_dir(folder).expect("the folder is readable").map(|entry| entry.expect("an entry").path());
+        let below = |path: std::path::PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+        entries.flat_map(below).filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+    }
+
+    fn all(files: &Files) -> Vec<&'static str> {
+        [files.shared, files.server, files.terminal].concat()
+    }
+
     #[test]
     fn both_languages_have_the_same_messages_with_the_same_arguments() {
-        for (spanish, english) in SPANISH.iter().zip(ENGLISH) {
+        for (spanish, english) in all(&SPANISH).iter().zip(all(&ENGLISH)) {
             assert_eq!(shape(spanish), shape(english));
         }
     }
 
     /// Messages that are the same in both languages.
-    const SAME: [&str; 7] =
-        ["admin-tokens", "cli-no", "cli-preset-name-cause", "fence", "no", "shown-no-turno-sync-install", "token-id"];
+    const SAME: [&str; 8] =
+        ["admin-tokens", "answer-no", "event-fence", "fence", "no", "from-demo", "from-preset", "token-id"];
 
     #[test]
     fn no_text_is_the_same_in_both_languages() {
@@ -188,7 +243,7 @@ mod tests {
                 .filter(|line| !line.starts_with("seed-") && !line.ends_with("->"))
                 .collect::<std::collections::BTreeSet<_>>()
         };
-        let (spanish, english) = (lines(SPANISH), lines(ENGLISH));
+        let (spanish, english) = (lines(&all(&SPANISH)), lines(&all(&ENGLISH)));
         let same = spanish.intersection(&english).filter(|line| {
             let (name, text) = line.split_once(" = ").unwrap_or_default();
             let bare: String =
@@ -200,7 +255,7 @@ mod tests {
 
     #[test]
     fn every_locale_file_is_valid_fluent() {
-        for source in SPANISH.iter().chain(ENGLISH) {
+        for source in all(&SPANISH).iter().chain(&all(&ENGLISH)) {
             assert!(FluentResource::try_new((*source).to_owned()).is_ok());
         }
     }

@@ -14,6 +14,7 @@ use tracing_subscriber::filter::{Filtered, LevelFilter, Targets};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 /// The standard variable for the endpoint. The configuration has precedence.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -45,8 +46,8 @@ where
     let made = std::thread::spawn(move || SpanExporter::builder().with_http().with_endpoint(endpoint).build()).join();
     let exporter = match made {
         Ok(Ok(exporter)) => exporter,
-        Ok(Err(error)) => return Err(cannot(&error.to_string())),
-        Err(_) => return Err(cannot("its client could not be made")),
+        Ok(Err(error)) => return Err(cannot(Message::verbatim(error))),
+        Err(_) => return Err(cannot(Message::new("traces-client"))),
     };
     let resource = Resource::builder().with_service_name("turno").build();
     let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build();
@@ -57,9 +58,6 @@ where
     Ok((Some(layer), Some(Traces(provider))))
 }
 
-fn cannot(cause: &str) -> Failure {
-    Failure::usage(
-        format!("failed to prepare sending traces: {cause}"),
-        format!("give {ENDPOINT} or otlp_endpoint as http://HOST:4318, or leave both out"),
-    )
+fn cannot(cause: Message) -> Failure {
+    Failure::usage(Message::new("traces-failed").message("cause", cause).text("variable", ENDPOINT))
 }

@@ -117,8 +117,8 @@ async fn the_sync_guide_works_as_printed() {
         "\"nombre\": \"Luis\"",
         "\n401\n",
         "7 is on its way",
-        "what was delivered is what the sources say",
-        "nothing known against it",
+        "the destination has what the sources say",
+        "no failures known",
     ] {
         assert!(output.contains(wanted), "{wanted} in {output}");
     }

@@ -251,8 +251,8 @@ fn wrong_usage_ends_with_2_and_a_reason() {
         (&["serve", "--lisen", "127.0.0.1:0"][..], "--listen"),
         (&["serve", "--listen", "nowhere"], "HOST:PORT"),
         (&["serve", "--database", "mysql://u:s3cret@h/d"], "not the URL of a database"),
-        (&["demo", "--database", "sqlite:a.db"], "fresh temporary database"),
-        (&["--database", "sqlite:a.db", "demo"], "fresh temporary database"),
+        (&["demo", "--database", "sqlite:a.db"], "temporary file or on PostgreSQL"),
+        (&["--database", "sqlite:a.db", "demo"], "temporary file or on PostgreSQL"),
         (&["nonsense"], "nonsense"),
         (&["lesae"], "lease"),
         (&["lease", "claim", "caja:3", "--ttl", "30"], "30s"),
@@ -344,7 +344,7 @@ fn a_database_created_by_a_mistyped_path_is_reported() {
         let new = !Path::new(&folder.file("turno.db")).exists();
         let checked = ended(&["check", "--database", &url]);
         let stderr = text(&checked.stderr);
-        assert!(checked.status.success() && stderr.contains("a new, empty database was made") == new, "{stderr}");
+        assert!(checked.status.success() && stderr.contains("created a new, empty database") == new, "{stderr}");
     }
 }
 
@@ -373,14 +373,14 @@ fn the_help_of_the_demo_lists_only_its_own_options() {
         "{help}"
     );
     let refused = ended(&["demo", "--database", "sqlite:x.db"]);
-    assert!(text(&refused.stderr).contains("fresh temporary database"), "{refused:?}");
+    assert!(text(&refused.stderr).contains("temporary file or on PostgreSQL"), "{refused:?}");
 }
 
 #[test]
 fn the_demo_accepts_a_configuration_file_like_every_command() {
     let refused = ended(&["demo", "--config", "turno.toml", "--database", "sqlite:x.db"]);
     let stderr = text(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && stderr.contains("fresh temporary database"), "{refused:?}");
+    assert!(refused.status.code() == Some(2) && stderr.contains("temporary file or on PostgreSQL"), "{refused:?}");
 }
 
 #[test]

@@ -75,9 +75,13 @@ mod tests {
     #[test]
     fn a_statement_without_its_name_is_found() {
         let tree = Tree::from_files(&[
-            ("crates/turno/src/stores/sqlite/sql/lease_lock.sql", "-- lease_lock: one row\nselect a from b"),
-            ("crates/turno/src/stores/sqlite/sql/lease_save.sql", "-- lease_saved\nselect a from b"),
-            ("crates/turno/src/stores/sqlite/sql/clock.sql", "select 1"),
+            ("crates/turno/src/stores/sqlite/sql/lease_lock.sql", "-- name: lease_lock\nselect a from b"),
+            ("crates/turno/src/stores/sqlite/sql/lease_save.sql", "-- name: lease_saved\nselect a from b"),
+            (
+                "crates/turno/src/stores/sqlite/sql/lease.sql",
+                "-- name: lease_a\nselect a\n\n-- name: lease_b\nselect b",
+            ),
+            ("crates/turno/src/stores/sqlite/sql/clock.sql", "select 1\n-- name: clock"),
             ("crates/turno/src/stores/sqlite/migrations/0001_start.sql", "create table a (b)"),
         ]);
         let found: Vec<String> = files(&tree).into_iter().map(|finding| finding.path).collect();

@@ -4,13 +4,13 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use turno::core::audit::Head;
-use turno::core::text::pluralize;
 
 use super::check::Progress;
 use super::global::{GlobalArgs, refused};
 use super::output::{Format, Table, cell, say, talk};
 use crate::client::{Client, ServerArgs, query};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,7 +84,7 @@ async fn list(args: &List) -> Result<(), Failure> {
         answer.print_json();
         return Ok(());
     }
-    let mut table = Table::new(&["N", "WHEN", "WHO", "ACTION", "WHAT", "DETAIL"]);
+    let mut table = Table::new(&["number", "when", "who", "action", "what", "detail"]);
     for entry in answer.items() {
         let actor = &entry["actor"];
         let who = actor["id"].as_str().or(actor["user"].as_str()).or(actor.as_str()).unwrap_or("-");
@@ -99,7 +99,7 @@ async fn list(args: &List) -> Result<(), Failure> {
             cell(&entry["detail"]),
         ]);
     }
-    table.print("nothing was audited that fits");
+    table.print(&Message::new("audit-none"));
     answer.say_more();
     Ok(())
 }
@@ -108,7 +108,11 @@ async fn verify(kept: Option<Head>, format: Format, global: &GlobalArgs) -> Resu
     let database = global.open_existing().await?;
     let mut progress = Progress::start();
     let report = |done: i64, of: i64| {
-        progress.tell(usize::try_from(done).unwrap_or(0), usize::try_from(of).unwrap_or(0), "entries");
+        progress.tell(
+            usize::try_from(done).unwrap_or(0),
+            usize::try_from(of).unwrap_or(0),
+            Message::new("audit-entries"),
+        );
     };
     let followed = database.turno.audit_verify(kept, report).await.map_err(refused)?;
     progress.end();
@@ -120,20 +124,14 @@ async fn verify(kept: Option<Head>, format: Format, global: &GlobalArgs) -> Resu
             } else {
                 say(&[head.to_string()]);
             }
-            talk(&format!(
-                "the chain of {} is whole; keep its head elsewhere",
-                pluralize(head.n.unsigned_abs(), "entry", "entries")
-            ));
+            talk(&Message::new("audit-intact").number("count", head.n));
             Ok(())
         }
         Err(broken) => {
             if format.json {
                 say(&[json!({ "valid": false, "broken": broken.to_string() }).to_string()]);
             }
-            Err(Failure::failed(
-                format!("the audit was tampered with: {broken}"),
-                "keep a copy of the database as it is, and find out who could write to it",
-            ))
+            Err(Failure::failed(Message::new("audit-broken").text("cause", broken)))
         }
     }
 }

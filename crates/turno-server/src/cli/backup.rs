@@ -10,6 +10,7 @@ use super::output::talk;
 use crate::config::Overrides;
 use crate::database;
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,18 +31,15 @@ pub(crate) struct BackupArgs {
 pub(crate) async fn run(arguments: &BackupArgs, global: &GlobalArgs) -> Result<(), Failure> {
     let from = database::describe(&global.settings(Overrides::default())?.database)?;
     if from.kind == "PostgreSQL" {
-        return Err(Failure::failed(
-            format!("{} is a PostgreSQL database, which has its own tools for that", from.name),
-            "use pg_dump, for example: pg_dump --format=custom --schema=turno --file=turno.dump DATABASE",
-        ));
+        return Err(Failure::failed(Message::new("backup-postgres").text("place", from.name)));
     }
     let database = global.open_existing().await?;
     database.turno.backup(&arguments.file).await.map_err(|error| match error {
         Error::Store(StoreError::Rejected(cause)) => {
-            Failure::failed(cause, "name a file that does not exist yet, in a folder that can be written")
+            Failure::failed(Message::new("backup-failed").text("cause", cause))
         }
         other => refused(other),
     })?;
-    talk(&format!("{} was copied to {}", database.place.name, arguments.file.display()));
+    talk(&Message::new("backup-done").text("place", &database.place.name).text("file", arguments.file.display()));
     Ok(())
 }

@@ -5,13 +5,13 @@ use std::io::{IsTerminal, Write};
 use serde_json::{Value, json};
 use turno::RepairedLane;
 use turno::core::id::ItemId;
-use turno::core::text::pluralize;
 use turno::store::Finding;
 
 use super::global::{GlobalArgs, refused};
 use super::output::{Format, say, talk};
 use crate::failure::Failure;
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,40 +55,33 @@ pub(crate) async fn run(arguments: &CheckArgs, global: &GlobalArgs) -> Result<()
         say(&mended.iter().flatten().map(render_mended).collect::<Vec<_>>());
         say(&findings.iter().map(render_finding).collect::<Vec<_>>());
     }
-    let name = &database.place.name;
+    let place = &database.place.name;
     if findings.is_empty() {
-        talk(&format!("{name} keeps its promises"));
+        talk(&Message::new("check-sound").text("place", place));
         return Ok(());
     }
-    let count = pluralize(findings.len() as u64, "finding", "findings");
-    let mendable = !arguments.repair && findings.iter().all(|finding| finding.damaged.is_some());
-    Err(Failure::failed(
-        format!("{count} in {name}"),
-        if mendable {
-            "keep a copy (`turno backup FILE`, or pg_dump), then run `turno check --repair`"
-        } else {
-            "keep a copy (`turno backup FILE`, or pg_dump) before anything else, and report what was found"
-        },
-    ))
+    let repairable = !arguments.repair && findings.iter().all(|finding| finding.damaged.is_some());
+    let id = if repairable { "check-repairable" } else { "check-found" };
+    Err(Failure::failed(Message::new(id).number("count", findings.len()).text("place", place)))
 }
 
 fn render_finding(finding: &Finding) -> String {
-    format!("{}  {}  {}", finding.invariant, translate(&finding.subject), translate(&finding.detail))
+    format!("{}  {}  {}", finding.invariant, finding.subject, finding.detail)
 }
 
 /// Renders a repaired lane on one line: its subject, and what was done.
 fn render_mended(mended: &RepairedLane) -> String {
     let repaired = &mended.repaired;
     let done = [
-        (repaired.corrected.len(), "item corrected", "items corrected"),
-        (repaired.ended.len(), "delivery ended", "deliveries ended"),
-        (repaired.removed.len(), "row removed", "rows removed"),
-        (repaired.restored.len(), "item restored", "items restored"),
-        (repaired.merged.len(), "item merged", "items merged"),
+        (repaired.corrected.len(), "check-corrected"),
+        (repaired.ended.len(), "check-ended"),
+        (repaired.removed.len(), "check-removed"),
+        (repaired.restored.len(), "check-restored"),
+        (repaired.merged.len(), "check-merged"),
     ];
-    let done = done.into_iter().filter(|(count, _, _)| *count > 0);
-    let done: Vec<String> = done.map(|(count, one, many)| translate(&pluralize(count as u64, one, many))).collect();
-    format!("{}  {}  {}", translate("mended"), translate(&mended.subject), done.join(", "))
+    let done = done.into_iter().filter(|(count, _)| *count > 0);
+    let done: Vec<String> = done.map(|(count, id)| render(&Message::new(id).number("count", count))).collect();
+    format!("{}  {}  {}", render(&Message::new("check-repaired")), mended.subject, done.join(", "))
 }
 
 fn to_json(mended: Option<&[RepairedLane]>, findings: &[Finding]) -> Value {
@@ -130,22 +123,24 @@ impl Progress {
     }
 
     /// Reports how many are done.
-    pub(super) fn tell(&mut self, done: usize, of: usize, what: &str) {
-        self.line((done, of), &format!("checked {done} of {of}: {what}"));
+    pub(super) fn tell(&mut self, done: usize, of: usize, what: Message) {
+        let message = Message::new("check-step-done").number("number", done).number("total", of);
+        self.line((done, of), &message.message("what", what));
     }
 
     /// Reports which one is being checked, counted from 1.
     fn step(&mut self, done: usize, of: usize, what: &str) {
+        let what = Message::verbatim(what);
         if done == of {
             return self.tell(done, of, what);
         }
-        let number = done + 1;
-        self.line((done, of), &format!("checking {number} of {of}: {what}"));
+        let message = Message::new("check-step").number("number", done + 1).number("total", of);
+        self.line((done, of), &message.message("what", what));
     }
 
-    fn line(&mut self, (done, of): (usize, usize), line: &str) {
+    fn line(&mut self, (done, of): (usize, usize), line: &Message) {
         if self.live {
-            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", translate(line));
+            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", render(line));
         } else if self.last != Some((done, of)) {
             talk(line);
         }

@@ -16,11 +16,13 @@ use super::output::say;
 use super::serve::Listen;
 use crate::config::{Environment, Limits, LogFormat, Origin, Overrides, Shown};
 use crate::database::{self, TemporaryFolder};
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
 use crate::figures;
 use crate::http::{App, Server};
 use crate::logging;
-use crate::texts::terminal::translate;
+use crate::texts::causes;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 const ABOUT: &str = "\
 Everything is in a temporary place and gone at the end. With --database and an
@@ -44,10 +46,7 @@ pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(),
         None => None,
         Some(url) if url.starts_with("postgres") => Some(url),
         Some(_) => {
-            return Err(Failure::usage(
-                "the demo always uses a fresh temporary database, unless it is one of PostgreSQL",
-                "leave out --database, name an empty database of PostgreSQL, or use `turno serve --database URL`",
-            ));
+            return Err(Failure::usage(Message::new("demo-database")));
         }
     };
     let _logging = logging::start(LogFormat::Auto, LOG_LEVEL, None)?;
@@ -63,9 +62,9 @@ pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(),
     let server = Server::bind(&arguments.listen.listen).await?;
     let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
     app.settings = settings_rows(&database.place.name, &server.address().to_string())?;
-    let module = TcpListener::bind("127.0.0.1:0").await.map_err(|error| {
-        Failure::failed(format!("no port for the demo's module: {error}"), "see why the machine has none left")
-    })?;
+    let module = TcpListener::bind("127.0.0.1:0")
+        .await
+        .map_err(|error| Failure::failed(Message::new("demo-port").message("cause", io_cause(&error))))?;
     if let Some(users) = &users {
         let source = siper::install(users, &database.turno, &module).await?;
         app.deliveries = siper::deliveries(&source, &database.turno)?;
@@ -73,25 +72,15 @@ pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(),
         app.sync_sources = vec![source];
     }
     let base = format!("http://{}", server.address());
-    let mut lines = vec![
-        format!(
-            "Turno {} · demo · {}, {} ({}) · stop with Ctrl-C",
-            env!("CARGO_PKG_VERSION"),
-            database.place.kind,
-            database.place.name,
-            if users.is_some() { "drop the database when you are done" } else { "removed at the end" }
-        ),
-        format!("  console   {base}/   API {base}/docs"),
-    ];
+    let end = if users.is_some() { "demo-end-drop" } else { "demo-end-removed" };
+    let title = Message::new("demo-title").text("version", env!("CARGO_PKG_VERSION")).text("kind", database.place.kind);
+    let title = title.text("place", &database.place.name).message("end", Message::new(end));
+    let mut lines = vec![render(&title), render(&Message::new("demo-console").text("url", &base))];
     // Links of the demo stay valid, because visitors close tabs and open the links again.
     app.open_doors = office.entrances.iter().map(|person| (person.link.clone(), person.user.clone())).collect();
     lines.extend(office.entrances.iter().enumerate().map(|(at, person)| entrance(server.address(), at, person)));
-    let sync = if users.is_some() { " · 4 in SQL, update siper.usuarios" } else { "" };
-    lines.push(format!(
-        "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away{sync}"
-    ));
+    lines.push(render(&Message::new(if users.is_some() { "demo-try-sync" } else { "demo-try" })));
     lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
-    let mut lines: Vec<String> = lines.iter().map(|line| translate(line)).collect();
     // Scripts wait for this line.
     lines.push(format!("listening on {base}"));
     say(&lines);
@@ -107,17 +96,14 @@ pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(),
 /// get different host names and can be open side by side. The third needs a private window.
 fn entrance(address: SocketAddr, at: usize, person: &office::Entrance) -> String {
     let two = address.ip() == Ipv4Addr::LOCALHOST;
-    let (host, hint) = match (at, two) {
-        (0, _) => (address.to_string(), ""),
-        (1, true) => (format!("localhost:{}", address.port()), ", beside Ana in the same browser"),
-        _ => (address.to_string(), ", in a private window"),
+    let (host, role) = match (at, two) {
+        (0, _) => (address.to_string(), "demo-editor"),
+        (1, true) => (format!("localhost:{}", address.port()), "demo-editor-beside"),
+        (1, false) => (address.to_string(), "demo-editor-private"),
+        _ => (address.to_string(), "demo-admin-private"),
     };
-    format!(
-        "  {:<9} http://{host}/sign-in?link={}   {}",
-        person.name,
-        person.link,
-        translate(&format!("{}{hint}", person.what))
-    )
+    let role = render(&Message::new(role));
+    format!("  {:<9} http://{host}/sign-in?link={}   {role}", person.name, person.link)
 }
 
 /// Runs the application and the module on PostgreSQL. On SQLite `traffic` feeds the sync queue instead.
@@ -140,5 +126,5 @@ fn settings_rows(database: &str, listen: &str) -> Result<Vec<Shown>, Failure> {
 }
 
 fn failed(error: turno::Error) -> Failure {
-    Failure::failed(format!("the demo stopped: {error}"), "start it again")
+    Failure::failed(Message::new("demo-stopped").message("cause", causes::message(&error)))
 }

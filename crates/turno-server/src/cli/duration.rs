@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
+
 /// The units. `ms` comes first, so that it is not parsed as `m`.
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// Parses a duration, for clap.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a length of time such as 30s, 5m, 1h30m, 7d or 500ms".to_owned();
+    let wrong = || render(&Message::new("argument-duration"));
     let (mut rest, mut total) = (text.trim(), 0_u64);
     if rest.is_empty() {
         return Err(wrong());
     }
     if rest.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!("a unit is missing: {rest}s, {rest}m, {rest}h or {rest}ms?"));
+        return Err(render(&Message::new("argument-unit").text("number", rest)));
     }
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

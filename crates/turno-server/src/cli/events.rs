@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::output::{cell, printable, say, talk};
 use crate::client::{Client, Sent, ServerArgs, query};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,7 +58,7 @@ pub(crate) async fn run(arguments: &EventsArgs) -> Result<(), Failure> {
                 left -= 1;
             }
             None => {
-                talk(&format!("the connection to {} was lost; trying again", client.base()));
+                talk(&Message::new("server-reconnect").text("server", client.base()));
                 events = reconnect(&client, &path, after.as_deref()).await?;
             }
         }

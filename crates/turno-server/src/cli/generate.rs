@@ -7,7 +7,8 @@ use clap_complete::Shell;
 
 use super::help::command;
 use super::output::talk;
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 const COMPLETIONS: &str = "\
 Examples:
@@ -46,18 +47,18 @@ pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
-    let cannot = |place: &str, error: &std::io::Error| {
-        Failure::failed(format!("failed to write {place}: {error}"), "check that the folder can be written")
+    let cannot = |place: Message, error: &std::io::Error| {
+        Failure::failed(Message::new("man-failed").message("place", place).message("cause", io_cause(error)))
     };
     let Some(folder) = &arguments.folder else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(command()).render(&mut page).map_err(|error| cannot("the page", &error))?;
+        clap_mangen::Man::new(command()).render(&mut page).map_err(|error| cannot(Message::new("man-page"), &error))?;
         let _ = std::io::stdout().write_all(&page);
         return Ok(());
     };
-    let place = folder.display().to_string();
-    std::fs::create_dir_all(folder).map_err(|error| cannot(&place, &error))?;
-    clap_mangen::generate_to(command(), folder).map_err(|error| cannot(&place, &error))?;
-    talk(&format!("the manual is in {place}; begin with `man -l {place}/turno.1`"));
+    let place = || Message::verbatim(folder.display());
+    std::fs::create_dir_all(folder).map_err(|error| cannot(place(), &error))?;
+    clap_mangen::generate_to(command(), folder).map_err(|error| cannot(place(), &error))?;
+    talk(&Message::new("man-written").text("folder", folder.display()));
     Ok(())
 }

@@ -9,6 +9,8 @@ use super::output::talk;
 use crate::config::{self, Overrides, Settings};
 use crate::database::{self, Database};
 use crate::failure::Failure;
+use crate::texts::causes;
+use crate::texts::message::Message;
 
 /// The options of every command.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -64,16 +66,13 @@ impl GlobalArgs {
         let file = file.filter(|file| !file.as_os_str().is_empty());
         if let Some(file) = file.filter(|file| settings.is_default("database") && !file.exists()) {
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
-            return Err(Failure::failed(
-                format!("no database here: there is no {}", whole.display()),
-                "go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` makes a new one",
-            ));
+            return Err(Failure::failed(Message::new("database-missing").text("path", whole.display())));
         }
         let is_new = file.is_some_and(|file| !file.exists());
         let database = self.open().await?;
         if is_new {
             // Warns, because the name may be misspelt and the wanted database somewhere else.
-            talk(&format!("a new, empty database was made: {}", database.place.name));
+            talk(&Message::new("database-created").text("place", &database.place.name));
         }
         Ok(database)
     }
@@ -86,25 +85,23 @@ pub(crate) fn options(settings: &Settings) -> Options {
 
 /// Turns an error of the library into a failure, with advice for the command line.
 pub(crate) fn refused(error: Error) -> Failure {
-    if let Error::Source(refused) = &error {
-        return Failure::failed(refused.to_string(), refused.next());
-    }
-    let next = match &error {
-        Error::Refused(ChangeRefused::Unknown(_)) | Error::Unknown(_) => {
-            "check the id; `turno user list` and `turno token list` show what there is"
-        }
-        Error::Refused(ChangeRefused::Exists(_)) => "use `turno user change`, or another id",
-        Error::Refused(ChangeRefused::LastAdmin(_)) => "add another one first: `turno user add ID --role admin`",
+    let cause = causes::message(&error);
+    let id = match &error {
+        // The messages of sources have a next step of their own.
+        Error::Source(_) => return Failure::failed(cause),
+        Error::Refused(ChangeRefused::Unknown(_)) | Error::Unknown(_) => "refused-unknown",
+        Error::Refused(ChangeRefused::Exists(_)) => "refused-exists",
+        Error::Refused(ChangeRefused::LastAdmin(_)) => "refused-last-admin",
         Error::Refused(_)
         | Error::Invalid(_)
         | Error::Name(_)
         | Error::Misuse(_)
         | Error::Lease(_)
-        | Error::Policy(_) => "correct it and try again",
-        Error::Overloaded => "try again in a moment",
-        _ => "check that the database runs and can be written, and try again",
+        | Error::Policy(_) => "refused-invalid",
+        Error::Overloaded => "refused-overloaded",
+        _ => "refused-database",
     };
-    let cause = error.to_string();
+    let message = Message::new(id).message("cause", cause);
     match &error {
         // A value that can never be valid is wrong usage, as it is for a server.
         Error::Invalid(_)
@@ -112,7 +109,7 @@ pub(crate) fn refused(error: Error) -> Failure {
         | Error::Misuse(_)
         | Error::Lease(_)
         | Error::Policy(_)
-        | Error::Refused(ChangeRefused::Invalid(_)) => Failure::usage(cause, next),
-        _ => Failure::failed(cause, next),
+        | Error::Refused(ChangeRefused::Invalid(_)) => Failure::usage(message),
+        _ => Failure::failed(message),
     }
 }

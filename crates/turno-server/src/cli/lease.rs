@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
-use turno::core::id::{BadName, Resource};
+use turno::core::id::Resource;
 
 pub(super) use show::sentence;
 pub(super) use show::{card, person, render_ending, state};
@@ -17,7 +17,9 @@ use super::duration;
 use super::output::{Table, cell, span, talk};
 use crate::client::{Answer, Client, ServerArgs, part, query};
 use crate::failure::Failure;
-use crate::texts::terminal::translate;
+use crate::texts::causes;
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,8 +110,8 @@ struct List {
 }
 
 /// Checks the name of a resource, or a prefix of names. Refuses an empty text, because it would match every name.
-pub(super) fn resource(text: &str) -> Result<String, BadName> {
-    Resource::new(text).map(|_| text.to_owned())
+pub(super) fn resource(text: &str) -> Result<String, String> {
+    Resource::new(text).map(|_| text.to_owned()).map_err(|bad| render(&causes::message(&bad)))
 }
 
 /// A page of a list.
@@ -257,11 +259,11 @@ pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
         Action::RequestRelease { resource, message } => {
             let body = Body::new().maybe("message", message.clone());
             let answer = client.post(&path(resource, "request-release"), &body).await?;
-            return report(&answer, arguments.json, asked(&answer.json));
+            return report(&answer, arguments.json, &asked(&answer.json));
         }
         Action::Turn { resource, leave: true, .. } => {
             let answer = client.delete(&path(resource, "turn")).await?;
-            return report(&answer, arguments.json, "you are not in line any more");
+            return report(&answer, arguments.json, &Message::new("lease-line-left"));
         }
         Action::Turn { resource, instance, .. } => {
             let answer = client.post(&path(resource, "turn"), &Body::new().maybe("instance", instance.clone())).await?;
@@ -281,17 +283,15 @@ fn not_renewed(lease: &Value) -> Result<(), Failure> {
     if lease["renewed"] != false {
         return Ok(());
     }
-    let reason = lease["reason"].as_str().unwrap_or("unknown").replace('_', " ");
-    let until =
-        lease["expires_in_ms"].as_i64().map_or_else(|| translate("soon"), |ms| translate(&format!("in {}", span(ms))));
-    Err(Failure::failed(
-        format!("it was not renewed ({reason}) and ends {until}"),
-        "do some work and say so with --worked, or claim it again once it is free",
-    ))
+    let reason = word("ending", lease["reason"].as_str().unwrap_or("-"));
+    let when = lease["expires_in_ms"]
+        .as_i64()
+        .map_or_else(|| Message::new("when-soon"), |ms| Message::new("when-future").text("span", span(ms)));
+    Err(Failure::failed(Message::new("lease-not-renewed").text("reason", reason).message("when", when)))
 }
 
 /// Prints the answer as JSON, or a sentence if there is nothing else to show.
-pub(super) fn report(answer: &Answer, json: bool, sentence: &str) -> Result<(), Failure> {
+pub(super) fn report(answer: &Answer, json: bool, sentence: &Message) -> Result<(), Failure> {
     if json && !answer.json.is_null() {
         answer.print_json();
     } else {
@@ -301,8 +301,8 @@ pub(super) fn report(answer: &Answer, json: bool, sentence: &str) -> Result<(), 
 }
 
 /// Returns whether a holder was asked.
-fn asked(answer: &Value) -> &'static str {
-    if answer["told"] == false { "nobody holds it, so nobody was asked" } else { "the holder was asked to let go" }
+fn asked(answer: &Value) -> Message {
+    Message::new(if answer["told"] == false { "lease-not-asked" } else { "lease-asked" })
 }
 
 fn turn(answer: &Answer, json: bool) -> Result<(), Failure> {
@@ -312,13 +312,11 @@ fn turn(answer: &Answer, json: bool) -> Result<(), Failure> {
     }
     let position = cell(&answer.json["position"]);
     let sentence = match answer.json["ticket_expires_in_ms"].as_i64() {
-        Some(ms) if answer.json["offered"] == true => {
-            format!("it is your turn now: claim it within {}", span(ms))
-        }
-        Some(ms) => format!("number {position} in line, kept for {}", span(ms)),
-        None => format!("number {position} in line"),
+        Some(ms) if answer.json["offered"] == true => Message::new("lease-your-turn").text("span", span(ms)),
+        Some(ms) => Message::new("lease-place-for").text("position", position).text("span", span(ms)),
+        None => Message::new("lease-place").text("position", position),
     };
-    super::output::say(&[translate(&sentence)]);
+    super::output::say(&[render(&sentence)]);
     Ok(())
 }
 
@@ -334,13 +332,13 @@ async fn list(client: &Client, args: &List, json: bool) -> Result<(), Failure> {
         answer.print_json();
         return Ok(());
     }
-    let mut table = Table::new(&["RESOURCE", "HOLDER", "SINCE", "EXPIRES", "FENCE", "WAITING"]);
+    let mut table = Table::new(&["resource", "holder", "since", "expires", "fence", "waiting"]);
     for lease in answer.items() {
         let (since, until) = (answer.when(&lease["locked_at"]), answer.when(&lease["expires_at"]));
         let holder = show::person(&lease["holder"]);
         table.row([cell(&lease["resource"]), holder, since, until, cell(&lease["fence"]), cell(&lease["waiting"])]);
     }
-    table.print("nothing is held");
+    table.print(&Message::new("lease-none"));
     answer.say_more();
     Ok(())
 }
@@ -352,12 +350,12 @@ async fn history(client: &Client, resource: &str, page: &Page, json: bool) -> Re
         answer.print_json();
         return Ok(());
     }
-    let mut table = Table::new(&["FENCE", "HOLDER", "FROM", "TO", "HOW IT ENDED"]);
+    let mut table = Table::new(&["fence", "holder", "from", "to", "ending"]);
     for ending in answer.items() {
         let (from, to) = (answer.when(&ending["locked_at"]), answer.when(&ending["ended_at"]));
         table.row([cell(&ending["fence"]), show::person(&ending["holder"]), from, to, show::render_ending(ending)]);
     }
-    table.print("nobody held it before");
+    table.print(&Message::new("lease-no-history"));
     answer.say_more();
     Ok(())
 }

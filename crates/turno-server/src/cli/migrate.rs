@@ -7,6 +7,7 @@ use super::output::talk;
 use crate::config::Overrides;
 use crate::database::{self, Location};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +30,8 @@ pub(crate) async fn run(arguments: &MigrateArgs, global: &GlobalArgs) -> Result<
     let at = database::describe(&url)?;
     let before = turno::schema(&url).await.map_err(|error| database::cannot_open(&at, &error))?;
     if before.compatible {
-        talk(&current(&at, before));
+        let id = if before.found == before.wanted { "schema-current" } else { "schema-compatible" };
+        talk(&schema_message(id, &at, before));
         return Ok(());
     }
     if arguments.check {
@@ -37,25 +39,20 @@ pub(crate) async fn run(arguments: &MigrateArgs, global: &GlobalArgs) -> Result<
     }
     // Opening migrates. It refuses a schema that is too new, with the reason.
     global.open().await?;
-    let SchemaState { found, wanted, .. } = before;
-    talk(&match found {
-        0 => format!("{}: created with schema {wanted}", at.name),
-        _ => format!("{}: upgraded from schema {found} to {wanted}", at.name),
-    });
+    let id = if before.found == 0 { "schema-created" } else { "schema-upgraded" };
+    talk(&schema_message(id, &at, before));
     Ok(())
 }
 
-fn current(at: &Location, schema: SchemaState) -> String {
-    let SchemaState { found, wanted, .. } = schema;
-    if found == wanted {
-        return format!("{} has schema {found}, which is current", at.name);
-    }
-    format!("{} has schema {found}; this program knows {wanted} and can work with it", at.name)
+fn outdated(at: &Location, schema: SchemaState) -> Failure {
+    let id = match schema.found {
+        0 => "schema-missing",
+        found if found > schema.wanted => "schema-new",
+        _ => "schema-old",
+    };
+    Failure::failed(schema_message(id, at, schema))
 }
 
-fn outdated(at: &Location, schema: SchemaState) -> Failure {
-    let SchemaState { found, wanted, .. } = schema;
-    let next = if found > wanted { "use a newer program" } else { "run `turno migrate`" };
-    let has = if found == 0 { "no schema yet".to_owned() } else { format!("schema {found}") };
-    Failure::failed(format!("{} has {has}; this program needs {wanted}", at.name), next)
+fn schema_message(id: &'static str, at: &Location, schema: SchemaState) -> Message {
+    Message::new(id).text("place", &at.name).number("found", schema.found).number("wanted", schema.wanted)
 }

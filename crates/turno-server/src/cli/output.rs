@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::stopwatch;
-use crate::texts::terminal::{heading, translate, translate_value};
+use crate::texts::message::Message;
+use crate::texts::terminal::{heading, render};
 
 /// The output format.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -29,8 +30,8 @@ pub(crate) fn say<T: AsRef<str>>(lines: &[T]) {
 }
 
 /// Writes a message to stderr, in the reader's language. Scripts do not parse it.
-pub(crate) fn talk(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", translate(line));
+pub(crate) fn talk(message: &Message) {
+    let _ = writeln!(std::io::stderr(), "{}", render(message));
 }
 
 /// Returns whether stdout is a terminal that shows colours: see <https://no-color.org>.
@@ -47,8 +48,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Makes a table with these columns. Each name is the end of a `head-` message.
     pub(crate) fn new(header: &[&str]) -> Table {
-        Table { header: header.iter().map(|name| heading(name)).collect(), rows: Vec::new() }
+        Table { header: header.iter().map(|name| heading(name).to_uppercase()).collect(), rows: Vec::new() }
     }
 
     /// Adds a row with as many cells as the header has.
@@ -58,7 +60,7 @@ impl Table {
     }
 
     /// Prints the table. Without rows prints `nothing` to stderr instead.
-    pub(crate) fn print(&self, nothing: &str) {
+    pub(crate) fn print(&self, nothing: &Message) {
         if self.rows.is_empty() {
             talk(nothing);
         } else {
@@ -89,10 +91,10 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    /// Adds a line, unless the value is empty.
+    /// Adds a line, unless the value is empty. The name is the end of a `head-` message.
     pub(crate) fn line(&mut self, name: &str, value: impl Into<Option<String>>) {
         if let Some(value) = value.into().filter(|value| !value.is_empty()) {
-            self.rows.push((heading(name), printable(&translate_value(&value))));
+            self.rows.push((heading(name), printable(&value)));
         }
     }
 
@@ -113,11 +115,11 @@ pub(crate) fn printable(text: &str) -> String {
 /// Renders a time relative to `now`: `12 s ago`, `in 3 min 4 s`.
 pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     let ms = then.as_millisecond().saturating_sub(now.as_millisecond());
-    translate(&match ms {
-        -999..=0 => "just now".to_owned(),
-        1..=999 => "in a moment".to_owned(),
-        ms if ms < 0 => format!("{} ago", rounded(ms)),
-        _ => format!("in {}", rounded(ms)),
+    render(&match ms {
+        -999..=0 => Message::new("when-just-now"),
+        1..=999 => Message::new("when-moment"),
+        ms if ms < 0 => Message::new("when-past").text("span", rounded(ms)),
+        _ => Message::new("when-future").text("span", rounded(ms)),
     })
 }
 
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut table = Table::new(&["NAME", "ROLE"]);
+        let mut table = Table::new(&["name", "role"]);
         table.row(["José Ñandú", "editor"]);
         table.row(["Ana", "admin"]);
         assert_eq!(table.lines(false), ["NAME        ROLE", "José Ñandú  editor", "Ana         admin"]);
@@ -165,7 +167,7 @@ mod tests {
 
     #[test]
     fn control_characters_in_a_cell_are_replaced() {
-        let mut table = Table::new(&["NAME"]);
+        let mut table = Table::new(&["name"]);
         table.row(["a\u{1b}[31mb\nc"]);
         assert_eq!(table.lines(false)[1], "a [31mb c");
     }

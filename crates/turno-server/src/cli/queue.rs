@@ -15,6 +15,7 @@ use super::global::GlobalArgs;
 use super::lease::report;
 use crate::client::{Client, ServerArgs, part};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -127,7 +128,7 @@ pub(crate) async fn run(arguments: &QueueArgs, global: &GlobalArgs) -> Result<()
         Action::Enqueue(args) => enqueue::run(client, args, json).await,
         Action::Typing { queue, key } => {
             let answer = client.post(&format!("{}/typing", path(queue)), &serde_json::json!({ "key": key })).await?;
-            report(&answer, json, "noted")
+            report(&answer, json, &Message::new("typing-noted"))
         }
         Action::Claim(args) => work::claim(client, args, json).await,
         Action::Heartbeat(args) => work::plain(client, args, "heartbeat", json).await,
@@ -140,15 +141,15 @@ pub(crate) async fn run(arguments: &QueueArgs, global: &GlobalArgs) -> Result<()
         Action::Retry(args) => repair::retry(client, args, json).await,
         Action::Cancel(args) => {
             let answer = client.post(&format!("{}/cancel", args.path()), &nothing).await?;
-            report(&answer, json, &format!("{} is cancelled", args.item))
+            report(&answer, json, &Message::new("cancel-item").text("item", &args.item))
         }
         Action::Pause(args) => {
             let answer = client.post(&format!("{}/pause", path(&args.queue)), &nothing).await?;
-            report(&answer, json, &format!("{} is paused: nothing is handed out until it is resumed", args.queue))
+            report(&answer, json, &Message::new("queue-paused").text("queue", &args.queue))
         }
         Action::Resume(args) => {
             let answer = client.post(&format!("{}/resume", path(&args.queue)), &nothing).await?;
-            report(&answer, json, &format!("{} hands out again", args.queue))
+            report(&answer, json, &Message::new("queue-resumed").text("queue", &args.queue))
         }
         Action::RetryExhausted(args) => repair::retry_exhausted(client, args, json).await,
         Action::Purge(args) => repair::purge(client, args, json).await,

@@ -16,6 +16,7 @@ use super::lease::resource;
 use super::output::talk;
 use crate::client::TokenArgs;
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use child::Child;
 pub(super) use held::instance;
 use held::{Held, LeaseRequest};
@@ -94,15 +95,15 @@ pub(crate) async fn run(arguments: &RunArgs, global: &GlobalArgs) -> Result<Exit
     match ended {
         Ok(code) => match held.release().await {
             // The command ran for a moment without its lease, so its success does not count.
-            Some(loss) => Err(lost(format!("{name} went on for a moment without its lease: {loss}"))),
+            Some(loss) => Err(lost("run-outlived", name, loss)),
             None => Ok(ExitCode::from(code)),
         },
-        Err(loss) => Err(lost(format!("{name} was stopped: {loss}"))),
+        Err(loss) => Err(lost("run-stopped", name, loss)),
     }
 }
 
 /// Waits for the command to end. Returns its exit code, or why the lease was lost.
-async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
+async fn supervise(mut child: Child, held: &Held) -> Result<u8, Message> {
     let mut loss = None;
     // Restarted when the command is asked to stop; not polled before.
     let mut grace = Box::pin(tokio::time::sleep(GRACE));
@@ -113,7 +114,7 @@ async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
                 return loss.map_or(Ok(code), Err);
             },
             reason = held.lost(), if loss.is_none() => {
-                talk(&format!("stopping the command: {reason}"));
+                talk(&Message::new("run-stopping").message("cause", reason.clone()));
                 loss = Some(reason);
                 child.terminate();
                 grace = Box::pin(tokio::time::sleep(GRACE));
@@ -124,8 +125,6 @@ async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
     }
 }
 
-/// Appends nothing to the cause, because a server's cause is a complete sentence.
-fn lost(cause: String) -> Failure {
-    let next = "see `turno why` or the lease's history for who has it now; what the command has done may be half done";
-    Failure::failed(cause, next)
+fn lost(id: &'static str, command: &str, cause: Message) -> Failure {
+    Failure::failed(Message::new(id).text("command", command).message("cause", cause))
 }

@@ -14,7 +14,7 @@ use super::demo::DEMO;
 use super::global::{GlobalArgs, options, refused};
 use super::healthcheck::local_url;
 use super::output::{say, talk};
-use crate::config::production::{self, Problem};
+use crate::config::production;
 use crate::config::queue::QueueSettings;
 use crate::config::{Environment, Overrides, Settings};
 use crate::database;
@@ -23,6 +23,9 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::http::{App, Server};
 use crate::logging;
+use crate::texts::causes;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,20 +93,16 @@ fn deliveries(settings: &Settings, turno: &Turno) -> Result<Deliveries, Failure>
 }
 
 /// Returns the problems of production that only the open database shows.
-async fn database_problems(turno: &Turno) -> Result<Vec<Problem>, Failure> {
+async fn database_problems(turno: &Turno) -> Result<Vec<Message>, Failure> {
     let mut problems = Vec::new();
     for setting in turno.unsafe_settings().await.map_err(refused)? {
-        let cause = format!("the database runs with {setting}: what was accepted can be lost");
-        problems.push(Problem::new(cause, "switch it on in postgresql.conf and restart PostgreSQL"));
+        problems.push(Message::new("production-database").text("setting", setting));
     }
     let mut after = None;
     loop {
         let people = turno.people(after, PEOPLE_PAGE).await.map_err(refused)?;
         let demo = people.iter().filter(|person| person.id.as_str().ends_with(DEMO) && !person.disabled);
-        problems.extend(demo.map(|person| {
-            let next = format!("remove it: turno user remove {}", person.id);
-            Problem::new(format!("{} is an account of the demo", person.id), next)
-        }));
+        problems.extend(demo.map(|person| Message::new("production-demo-user").text("user", &person.id)));
         let last = people.last().map(|person| person.id.clone());
         if people.len() < PEOPLE_PAGE as usize {
             return Ok(problems);
@@ -124,8 +123,8 @@ async fn put_queues(
         // Removes an endpoint that was set over the API, because the file decides for its queues.
         let put = turno.put_queue_pushed(name.clone(), settings.policy.clone(), PushChange::Remove);
         put.await.map_err(|error| {
-            let cause = format!("the queue {name} cannot be what the configuration says: {error}");
-            Failure::failed(cause, "a queue with unfinished items keeps its kind; use another name for the new one")
+            let message = Message::new("queue-policy-refused").text("queue", name);
+            Failure::failed(message.message("cause", causes::message(&error)))
         })?;
     }
     Ok(queues.keys().cloned().collect())
@@ -142,9 +141,9 @@ async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Resu
         link => link.map_err(refused)?,
     };
     let base = settings.public_url.clone().unwrap_or_else(|| local_url(&address.to_string()));
-    talk("there is no administrator yet; become the first");
-    talk(&format!("  in a browser, once, within 30 minutes: {base}/setup?link={link}"));
-    talk("  or on the command line: turno user add YOUR-ID --role admin --password-stdin");
+    talk(&Message::new("setup-needed"));
+    talk(&Message::new("setup-link").text("url", format_args!("{base}/setup?link={link}")));
+    talk(&Message::new("setup-command"));
     Ok(())
 }
 
@@ -156,7 +155,7 @@ fn address(text: &str) -> Result<String, String> {
     if named || text.parse::<SocketAddr>().is_ok() {
         return Ok(text.to_string());
     }
-    Err("expected HOST:PORT, for example 127.0.0.1:7171 or [::1]:0".into())
+    Err(render(&Message::new("argument-address")))
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use crate::config::sync::SyncSource;
 use crate::config::{Overrides, Settings};
 use crate::database::Database;
 use crate::failure::Failure;
+use crate::texts::causes;
+use crate::texts::message::Message;
 use broken::Broken;
 
 const EXAMPLES: &str = "\
@@ -128,16 +130,13 @@ impl<'a> Sources<'a> {
 
 fn choose<'a>(sources: &'a [SyncSource], name: Option<&str>) -> Result<Vec<&'a SyncSource>, Failure> {
     if sources.is_empty() {
-        return Err(Failure::failed(
-            "the configuration has no [[sync.source]]",
-            "add one (`preset = \"siper\"` is an example), and name the file with --config FILE",
-        ));
+        return Err(Failure::failed(Message::new("sync-none")));
     }
     let Some(name) = name else { return Ok(sources.iter().collect()) };
     let found: Vec<&SyncSource> = sources.iter().filter(|source| source.name == name).collect();
     if found.is_empty() {
         let known: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        return Err(Failure::usage(format!("there is no source {name}"), format!("use one of: {}", known.join(", "))));
+        return Err(Failure::usage(Message::new("sync-unknown").text("source", name).text("names", known.join(", "))));
     }
     Ok(found)
 }
@@ -169,13 +168,14 @@ async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
             continue;
         }
         done_any = true;
-        talk(&format!("{}: changes of {} go into the queue {}", source.name, source.table, source.queue));
+        let message = Message::new("sync-installed").text("source", &source.name).text("table", &source.table);
+        talk(&message.text("queue", &source.queue));
         done.push(json!({ "name": source.name, "table": source.table.display(), "queue": source.queue }));
     }
     if format.json {
         say(&[json!({ "sources": done }).to_string()]);
     } else if done_any {
-        talk("rows that were there before are sent by `turno sync resync --all`");
+        talk(&Message::new("sync-resync-hint"));
     }
     broken.end()
 }
@@ -191,9 +191,11 @@ async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
             }
         };
         if removed.is_empty() {
-            talk(&format!("{}: nothing of it is installed", source.name));
+            talk(&Message::new("sync-not-installed").text("source", &source.name));
         }
-        removed.iter().for_each(|one| talk(&format!("{}: removed {one}", source.name)));
+        for object in &removed {
+            talk(&Message::new("sync-removed").text("source", &source.name).text("object", object));
+        }
         done.push(json!({ "name": source.name, "removed": removed }));
     }
     if format.json {
@@ -204,20 +206,13 @@ async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
 
 /// Turns an error of the library into a failure, with advice for sources.
 fn refused(error: Error) -> Failure {
-    match &error {
+    let id = match &error {
         // The SQLSTATE for insufficient privileges, as the store reports it.
-        Error::Store(StoreError::Rejected(cause)) if cause.contains("42501") => Failure::failed(
-            error.to_string(),
-            "give this role what it lacks: usage on the table's schema, select and trigger on the table, create on the schema \
-             of the view, and for the index membership in the role that owns the table; or let a superuser run what \
-             `turno sync plan` prints",
-        ),
-        Error::Store(StoreError::Rejected(_)) => Failure::failed(
-            error.to_string(),
-            "correct what the database says in the source or in the table, and repeat it",
-        ),
-        _ => global::refused(error),
-    }
+        Error::Store(StoreError::Rejected(cause)) if cause.contains("42501") => "sync-forbidden",
+        Error::Store(StoreError::Rejected(_)) => "sync-rejected",
+        _ => return global::refused(error),
+    };
+    Failure::failed(Message::new(id).message("cause", causes::message(&error)))
 }
 
 #[cfg(test)]
@@ -227,8 +222,8 @@ mod tests {
     #[test]
     fn a_missing_or_unknown_source_is_refused_with_advice() {
         let none = choose(&[], None).unwrap_err();
-        assert!(none.next.contains("--config"), "{none:?}");
+        assert!(none.next().contains("--config"), "{none:?}");
         let unknown = choose(&[], Some("x")).unwrap_err();
-        assert!(unknown.cause.contains("no [[sync.source]]"), "{unknown:?}");
+        assert!(unknown.cause().contains("no [[sync.source]]"), "{unknown:?}");
     }
 }

@@ -10,7 +10,8 @@ use super::lease::{ClaimArgs, Own, Page, card, claim};
 use super::output::{Table, cell};
 use crate::client::{Answer, Client, ServerArgs, query};
 use crate::failure::Failure;
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -115,7 +116,7 @@ struct List {
 /// Parses a task's number, also in the form `task:7`.
 fn number(text: &str) -> Result<u64, String> {
     let number = text.strip_prefix("task:").unwrap_or(text);
-    number.parse().map_err(|_| "expected a task's number, for example 7".to_owned())
+    number.parse().map_err(|_| render(&Message::new("argument-task")))
 }
 
 pub(crate) async fn run(arguments: &TaskArgs) -> Result<(), Failure> {
@@ -178,16 +179,16 @@ async fn list(client: &Client, args: &List, json: bool) -> Result<(), Failure> {
         answer.print_json();
         return Ok(());
     }
-    let mut table = Table::new(&["TASK", "STATUS", "TITLE", "LINES", "LOCK"]);
+    let mut table = Table::new(&["task", "status", "title", "lines", "lock"]);
     for task in answer.items() {
         let lines = task["lines"].as_array().map_or(0, Vec::len).to_string();
         table.row([cell(&task["id"]), status(task), cell(&task["title"]), lines, show::lock(&answer, &task["lock"])]);
     }
-    table.print("no such tasks; make one with `turno task create`");
+    table.print(&Message::new("task-none"));
     answer.say_more();
     Ok(())
 }
 
-fn status(task: &Value) -> String {
-    translate(&cell(&task["status"]).replace('_', " "))
+pub(super) fn status(task: &Value) -> String {
+    word("status", &cell(&task["status"]))
 }

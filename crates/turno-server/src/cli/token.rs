@@ -16,7 +16,8 @@ use super::output::{Format, Table, say, talk};
 use super::user::user_id;
 use crate::failure::Failure;
 use crate::http::{RESOURCES_MAX, Stamp};
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,11 +86,7 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
     if let Action::Create(args) = &arguments.action
         && args.resource.len() > RESOURCES_MAX
     {
-        let next = "give the beginnings that they share";
-        return Err(Failure::usage(
-            format!("a token is confined to at most {RESOURCES_MAX} beginnings of names"),
-            next,
-        ));
+        return Err(Failure::usage(Message::new("token-resources-max").number("max", RESOURCES_MAX)));
     }
     let turno = global.open_existing().await?.turno;
     match arguments.action {
@@ -97,7 +94,7 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
         Action::List { user, format } => list(&turno, user, format).await,
         Action::Revoke { id } => {
             turno.revoke_token(&id).await.map_err(|error| not_revoked(error, &id))?;
-            talk(&format!("{id} is dead"));
+            talk(&Message::new("token-is-revoked").text("token", id));
             Ok(())
         }
     }
@@ -110,8 +107,7 @@ async fn create(turno: &Turno, args: Create) -> Result<(), Failure> {
     let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in };
     let (_, secret) = turno.create_token(new).await.map_err(|error| match error {
         Error::Refused(ChangeRefused::Unknown(_)) => {
-            let next = format!("add them first: turno user add {user} --role viewer|editor|admin");
-            Failure::failed(format!("there is nobody called {user}"), next)
+            Failure::failed(Message::new("token-user-unknown").text("user", &user))
         }
         other => refused(other),
     })?;
@@ -121,15 +117,9 @@ async fn create(turno: &Turno, args: Create) -> Result<(), Failure> {
 
 fn not_revoked(error: Error, id: &str) -> Failure {
     match error {
-        Error::Refused(ChangeRefused::Unknown(_)) => Failure::failed(
-            // A long id may be the secret itself, which must not appear in a log.
-            if id.len() > 40 {
-                "there is no such token; its id is needed, not the token itself".to_owned()
-            } else {
-                format!("there is no token {id}")
-            },
-            "`turno token list` shows the ids",
-        ),
+        // A long id may be the secret itself, which must not appear in a log.
+        Error::Refused(ChangeRefused::Unknown(_)) if id.len() > 40 => Failure::failed(Message::new("token-not-an-id")),
+        Error::Refused(ChangeRefused::Unknown(_)) => Failure::failed(Message::new("token-unknown").text("token", id)),
         other => refused(other),
     }
 }
@@ -154,22 +144,25 @@ async fn list(turno: &Turno, user: Option<UserId>, format: Format) -> Result<(),
         say(&[json!({ "items": tokens.iter().map(view).collect::<Vec<_>>() }).to_string()]);
         return Ok(());
     }
-    let mut table = Table::new(&["ID", "USER", "FOR", "MAY", "RESOURCES", "EXPIRES", "LAST USED"]);
+    let mut table = Table::new(&["id", "user", "for", "may", "resources", "expires", "last-used"]);
     for token in &tokens {
-        let day = |time: Option<turno::core::time::Time>, never: &str| {
-            time.map_or_else(|| translate(never), |time| Stamp(time).to_string()[..16].replace('T', " "))
+        let day = |time: Option<turno::core::time::Time>| {
+            time.map_or_else(|| render(&Message::new("never")), |time| Stamp(time).to_string()[..16].replace('T', " "))
         };
         table.row([
             token.id.clone(),
             token.user.to_string(),
-            translate(if token.machine { "machine" } else { "person" }),
-            token.scope.map_or_else(|| translate("all of theirs"), |scope| scope.to_string()),
-            if token.resources.is_empty() { translate("all") } else { token.resources.join(" ") },
-            day(token.expires_at, "never"),
-            day(token.last_used_at, "never"),
+            render(&Message::new(if token.machine { "token-for-machine" } else { "token-for-person" })),
+            token.scope.map_or_else(|| render(&Message::new("token-may-all")), |scope| scope.to_string()),
+            match token.resources.is_empty() {
+                true => render(&Message::new("token-resources-all")),
+                false => token.resources.join(" "),
+            },
+            day(token.expires_at),
+            day(token.last_used_at),
         ]);
     }
-    table.print("no tokens yet; make one with `turno token create --user ID`");
+    table.print(&Message::new("token-none"));
     Ok(())
 }
 

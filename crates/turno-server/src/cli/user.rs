@@ -6,16 +6,18 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turno::core::access::Person;
-use turno::core::id::{BadName, UserId};
+use turno::core::id::UserId;
 use turno::core::time::Time;
 use turno::{NewPerson, PersonChange, Role, Turno};
 
 use super::global::{GlobalArgs, refused};
 use super::output::{Card, Format, Table, say, talk};
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
 use crate::http::{Stamp, person_called};
 use crate::passwords;
-use crate::texts::terminal::translate;
+use crate::texts::causes;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -118,14 +120,13 @@ fn role() -> impl TypedValueParser<Value = Role> {
 }
 
 /// Parses a user id.
-pub(super) fn user_id(text: &str) -> Result<UserId, BadName> {
-    UserId::new(text)
+pub(super) fn user_id(text: &str) -> Result<UserId, String> {
+    UserId::new(text).map_err(|bad| render(&causes::message(&bad)))
 }
 
 pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), Failure> {
     if let Action::Change { id, role: None, name: None } = &arguments.action {
-        let next = format!("say what: turno user change {id} --role viewer|editor|admin, or --name NAME");
-        return Err(Failure::usage("there is nothing to change", next));
+        return Err(Failure::usage(Message::new("user-no-change").text("user", id)));
     }
     // Reads the password before the database is opened, because a person may take long to type it.
     let password = match &arguments.action {
@@ -145,27 +146,27 @@ pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), 
         Action::Show { id, format } => show(&turno, id, format).await,
         Action::Change { id, role, name } => {
             let person = change(&turno, id, PersonChange { role, name, ..PersonChange::default() }).await?;
-            talk(&format!("{} is {} now, called {}", person.id, person.role.as_str(), person.name));
+            talk(&person_message("user-changed", &person));
             Ok(())
         }
         Action::Disable { id } => {
             let person = change(&turno, id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await?;
-            talk(&format!("{} is locked out, and what they held is free", person.id));
+            talk(&person_message("user-disabled", &person));
             Ok(())
         }
         Action::Enable { id } => {
             let person = change(&turno, id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await?;
-            talk(&format!("{} is let in again", person.id));
+            talk(&person_message("user-enabled", &person));
             Ok(())
         }
         Action::Password { id, .. } => {
             let person = change(&turno, id, PersonChange { password, ..PersonChange::default() }).await?;
-            talk(&format!("{} has a new password", person.id));
+            talk(&person_message("user-password-set", &person));
             Ok(())
         }
         Action::Remove { id } => {
             turno.remove_person(id.clone()).await.map_err(refused)?;
-            talk(&format!("{id} is gone, with all their tokens"));
+            talk(&Message::new("user-removed").text("user", id));
             Ok(())
         }
     }
@@ -180,11 +181,16 @@ async fn add(
 ) -> Result<(), Failure> {
     let name = name.unwrap_or_else(|| id.to_string());
     let person = turno.add_person(NewPerson { id, name, role, password }).await.map_err(refused)?;
-    talk(&format!("added {} ({}), {}", person.id, person.name, person.role.as_str()));
+    talk(&person_message("user-added", &person));
     if std::io::stderr().is_terminal() {
-        talk(&format!("a token for the API: turno token create --user {}", person.id));
+        talk(&person_message("user-token-hint", &person));
     }
     Ok(())
+}
+
+/// Returns a message about a person.
+fn person_message(id: &'static str, person: &Person) -> Message {
+    Message::new(id).text("user", &person.id).text("name", &person.name).text("role", person.role.as_str())
 }
 
 async fn change(turno: &Turno, id: UserId, change: PersonChange) -> Result<Person, Failure> {
@@ -206,20 +212,19 @@ async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
         say(&[json!({ "items": people.iter().map(view).collect::<Vec<_>>() }).to_string()]);
         return Ok(());
     }
-    let mut table = Table::new(&["ID", "NAME", "ROLE", "STATE", "PASSWORD", "SINCE"]);
+    let mut table = Table::new(&["id", "name", "role", "state", "password", "since"]);
     for person in &people {
         let since = Stamp(person.created_at).to_string();
         let password = has_password(person);
         table.row([person.id.as_str(), &person.name, person.role.as_str(), &state(person), &password, &since[..10]]);
     }
-    table.print("nobody yet; add somebody with `turno user add ID --role admin`");
+    table.print(&Message::new("user-none"));
     Ok(())
 }
 
 async fn show(turno: &Turno, id: UserId, format: Format) -> Result<(), Failure> {
     let found = turno.person(id.clone()).await.map_err(refused)?;
-    let person =
-        found.ok_or_else(|| Failure::failed(format!("{id} is not known"), "`turno user list` shows who there is"))?;
+    let person = found.ok_or_else(|| Failure::failed(Message::new("user-unknown").text("user", &id)))?;
     let tokens = super::token::all(turno, Some(id)).await?;
     if format.json {
         let mut shown = view(&person);
@@ -243,15 +248,18 @@ async fn show(turno: &Turno, id: UserId, format: Format) -> Result<(), Failure> 
 fn live_tokens(ends: impl Iterator<Item = Option<Time>>, now: Time) -> String {
     let (expired, live): (Vec<_>, Vec<_>) = ends.partition(|end| end.is_some_and(|at| at <= now));
     let (expired, live) = (expired.len(), live.len());
-    if expired == 0 { live.to_string() } else { translate(&format!("{live}, and {expired} expired")) }
+    match expired {
+        0 => live.to_string(),
+        _ => render(&Message::new("user-tokens").number("live", live).number("expired", expired)),
+    }
 }
 
 fn state(person: &Person) -> String {
-    translate(if person.disabled { "locked out" } else { "active" })
+    render(&Message::new(if person.disabled { "user-state-disabled" } else { "user-state-active" }))
 }
 
 fn has_password(person: &Person) -> String {
-    translate(if person.password.is_some() { "yes" } else { "no" })
+    render(&Message::new(if person.password.is_some() { "answer-yes" } else { "answer-no" }))
 }
 
 /// Returns the person as the API does, without the password's hash.
@@ -269,15 +277,17 @@ fn view(person: &Person) -> Value {
 /// Reads a password from stdin and returns its hash.
 fn password_hash(example: &str) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() {
-        talk("type the password and press Enter (it is shown as you type):");
+        talk(&Message::new("password-prompt"));
     }
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|error| Failure::failed(format!("failed to read stdin: {error}"), "pipe the password in as UTF-8"))?;
+    read.map_err(|error| Failure::failed(Message::new("password-stdin").message("cause", io_cause(&error))))?;
     let password = line.trim_end_matches(['\r', '\n']);
-    let next = format!("give one line on stdin, for example: {example}");
-    passwords::acceptable(password).map_err(|error| Failure::failed(error.to_string(), next))?;
-    passwords::hashed(password).map_err(|error| Failure::failed(error.to_string(), "try again"))
+    passwords::acceptable(password).map_err(|_| {
+        let message = Message::new("password-refused").number("min", passwords::SHORTEST);
+        Failure::failed(message.number("max", passwords::LONGEST).text("example", example))
+    })?;
+    passwords::hashed(password).map_err(|_| Failure::failed(Message::new("password-hash")))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::lease;
 use super::output::{Format, cell, say, span};
 use crate::client::{Answer, Client, Refusal, ServerArgs, part};
 use crate::failure::Failure;
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,10 +37,7 @@ pub(crate) async fn run(arguments: &WhyArgs) -> Result<(), Failure> {
         [queue, "key", key] => queued(client.get(&format!("/v1/queues/{}/keys/{}/why", part(queue), part(key))).await?),
         [thing] => explain(&client, thing).await?,
         _ => {
-            return Err(Failure::usage(
-                "that is more than one thing",
-                "ask for a resource, task:N, a queue, QUEUE/ITEM, or QUEUE key KEY",
-            ));
+            return Err(Failure::usage(Message::new("why-many")));
         }
     };
     if arguments.format.json {
@@ -54,8 +52,9 @@ async fn explain(client: &Client, thing: &str) -> Result<(Answer, String), Failu
     if let Some(task) = thing.strip_prefix("task:") {
         match client.try_get(&format!("/v1/tasks/{}", part(task))).await {
             Ok(answer) => {
-                let status = translate(&format!("Task {task} is {}", word(&answer.json["status"])));
-                let sentence = format!("{status}. {}", held(&answer));
+                let message = Message::new("task-explained").text("task", task);
+                let message = message.text("status", super::task::status(&answer.json));
+                let sentence = render(&message.text("lock", held(&answer)));
                 return Ok((answer, sentence));
             }
             Err(refusal) => not_found(refusal)?,
@@ -92,10 +91,7 @@ async fn leased(client: &Client, thing: &str, queue: &str) -> Result<(Answer, St
     let path = format!("/v1/leases/{}", part(thing));
     let lease = client.get(&path).await?;
     if is_untouched(&lease.json) && client.get(&format!("{path}/history?limit=1")).await?.items().is_empty() {
-        return Err(Failure::failed(
-            format!("there is no queue {queue}, and nobody ever held a lease named {thing}"),
-            "check the name; `turno queue list` and `turno lease list` show what there is",
-        ));
+        return Err(Failure::failed(Message::new("why-unknown").text("queue", queue).text("resource", thing)));
     }
     let sentence = lease::sentence(&lease, &lease.json);
     Ok((lease, sentence))
@@ -112,22 +108,23 @@ fn queue_sentence(answer: &Answer, name: &str) -> String {
     let count = |state: &str| queue["counts"][state].as_u64().unwrap_or_default();
     let (waiting, at_work) = (count("pending") + count("error"), count("in_process"));
     let condition = if queue["paused"] == true {
-        format!("{name} is paused: nothing is handed out until it is resumed")
+        "queue-paused"
     } else if queue["destination"]["down"] == true {
-        format!("the destination of {name} is down, and it is asked again by itself")
+        "why-down"
     } else if waiting == 0 && at_work == 0 {
-        format!("there is nothing unfinished in {name}")
+        "queue-empty"
     } else if waiting > 0 && at_work == 0 && !queue["push"].is_object() {
-        format!("nothing keeps {name}: what is due is handed out when some process asks for work")
+        "why-unpolled"
     } else {
-        format!("{name} is being worked on")
+        "why-working"
     };
-    let mut words = vec![translate(&condition)];
-    let counted = [(waiting, "waiting"), (at_work, "in process"), (count("exhausted"), "exhausted")];
+    let mut words = vec![render(&Message::new(condition).text("queue", name))];
+    let counted = [(waiting, "why-waiting"), (at_work, "why-in-process"), (count("exhausted"), "queue-exhausted")];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-    words.extend(counted.map(|(count, state)| translate(&format!("{count} {state}"))));
+    words.extend(counted.map(|(count, id)| render(&Message::new(id).number("count", count))));
     if let Some(ms) = queue["oldest_waiting_ms"].as_i64().filter(|_| waiting > 0) {
-        words.push(translate(&format!("the oldest waits {}", translate(&format!("for {}", span(ms))))));
+        let lasting = Message::new("when-for").text("span", span(ms));
+        words.push(render(&Message::new("why-oldest").message("lasting", lasting)));
     }
     format!("{}.", words.join("; "))
 }
@@ -141,14 +138,10 @@ fn held(answer: &Answer) -> String {
     lease::sentence(answer, &answer.json["lock"])
 }
 
-fn word(value: &Value) -> String {
-    cell(value).replace('_', " ")
-}
-
 fn queued(answer: Answer) -> (Answer, String) {
     let sentence = match answer.json["detail"].as_str() {
         Some(detail) => detail.to_owned(),
-        None => translate(&word(&answer.json["reason"])),
+        None => cell(&answer.json["reason"]),
     };
     (answer, sentence)
 }

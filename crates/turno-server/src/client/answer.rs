@@ -5,7 +5,8 @@ use serde_json::Value;
 use turno::core::text::json_cut;
 
 use crate::cli::output::{between, cell, relative, say, talk};
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 /// A successful answer.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ impl Answer {
     /// If the list has more pages, prints how to get the next one.
     pub(crate) fn say_more(&self) {
         if let Some(cursor) = self.json["next_cursor"].as_str() {
-            talk(&format!("there are more: add --cursor {cursor}"));
+            talk(&Message::new("list-more").text("cursor", cursor));
         }
     }
 
@@ -55,7 +56,9 @@ impl Answer {
     pub(crate) fn when(&self, time: &Value) -> String {
         let then = time.as_str().and_then(|time| time.parse::<Timestamp>().ok());
         match (self.now, then) {
-            (Some(now), Some(then)) if self.is_rough && now.duration_until(then).abs() < ROUGH => translate("now"),
+            (Some(now), Some(then)) if self.is_rough && now.duration_until(then).abs() < ROUGH => {
+                render(&Message::new("when-now"))
+            }
             (Some(now), Some(then)) => relative(now, then),
             _ => cell(time),
         }
@@ -65,8 +68,8 @@ impl Answer {
     pub(crate) fn lasting(&self, since: &Value) -> String {
         let then = since.as_str().and_then(|time| time.parse::<Timestamp>().ok());
         match (self.now, then) {
-            (Some(now), Some(then)) => translate(&format!("for {}", between(then, now))),
-            _ => translate(&format!("since {}", cell(since))),
+            (Some(now), Some(then)) => render(&Message::new("when-for").text("span", between(then, now))),
+            _ => render(&Message::new("when-since").text("time", cell(since))),
         }
     }
 

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::cli::duration;
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 /// Why a call has no answer.
 #[derive(Debug)]
@@ -12,12 +13,27 @@ pub(crate) struct Refusal {
     pub(crate) code: Option<String>,
     /// The whole problem document.
     pub(crate) problem: Value,
-    failure: Failure,
+    cause: RefusalCause,
+}
+
+#[derive(Debug)]
+enum RefusalCause {
+    /// No Turno server answered.
+    Unanswered(Message),
+    /// A Turno server refused, in the language of the command line.
+    Answered(String),
+    /// The same, with the message that names the place in the input.
+    Placed(Message),
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
-        refusal.failure
+        if let RefusalCause::Unanswered(message) = refusal.cause {
+            return Failure::failed(message);
+        }
+        let code = refusal.code.clone().unwrap_or_default();
+        let message = next(&code, &refusal.problem).message("cause", refusal.into_cause());
+        if WRONG_USAGE.contains(&code.as_str()) { Failure::usage(message) } else { Failure::failed(message) }
     }
 }
 
@@ -26,8 +42,7 @@ impl Refusal {
     pub(super) fn from_response(base: &str, status: u16, text: &str) -> Refusal {
         let problem: Value = serde_json::from_str(text).unwrap_or_default();
         let (Some(code), Some(title)) = (problem["code"].as_str(), problem["title"].as_str()) else {
-            let cause = format!("{base} answered {status}, and not as Turno does");
-            return Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there");
+            return Refusal::unanswered(Message::new("server-other").text("server", base).text("status", status));
         };
         let detail = problem["detail"].as_str().filter(|detail| !detail.is_empty());
         let cause = match (code, detail) {
@@ -40,16 +55,12 @@ impl Refusal {
         };
         let typed = FLAGS.iter().find(|(field, _)| problem["field"] == *field);
         let cause = typed.map_or(cause.clone(), |(field, flag)| in_units(&cause.replace(field, flag)));
-        let next = next(code, &problem);
-        let failure =
-            if WRONG_USAGE.contains(&code) { Failure::usage(cause, next) } else { Failure::failed(cause, next) };
-        Refusal { code: Some(code.to_owned()), failure, problem }
+        Refusal { code: Some(code.to_owned()), cause: RefusalCause::Answered(cause), problem }
     }
 
     /// Reports a success whose body is not an answer of Turno.
     pub(super) fn unexpected(base: &str) -> Refusal {
-        let cause = format!("{base} answered something that Turno does not");
-        let refusal = Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there");
+        let refusal = Refusal::unanswered(Message::new("server-unexpected").text("server", base));
         // The status marks that the call may have had an effect, so that it is not repeated blindly.
         Refusal { problem: serde_json::json!({ "status": 200 }), ..refusal }
     }
@@ -59,38 +70,54 @@ impl Refusal {
         while let Some(source) = root.source() {
             root = source;
         }
-        if error.is_connect() {
-            let cause = format!("nothing answers at {base}: {root}");
-            return Refusal::plain(
-                cause,
-                "start it with `turno serve`, or name another server with --server or TURNO_URL",
-            );
-        }
-        let cause = if error.is_timeout() {
-            format!("{base} took too long to answer; whether it did what was asked for is not known")
+        let cause = root.downcast_ref::<std::io::Error>().map_or_else(|| Message::verbatim(root), io_cause);
+        Refusal::unanswered(if error.is_connect() {
+            Message::new("server-unreachable").text("server", base).message("cause", cause)
+        } else if error.is_timeout() {
+            Message::new("server-slow").text("server", base)
         } else {
-            format!("the connection to {base} broke: {root}")
-        };
-        Refusal::plain(
-            cause,
-            "look at the state before repeating it; see whether the server is well with `turno healthcheck`",
-        )
+            Message::new("server-lost").text("server", base).message("cause", cause)
+        })
     }
 
     /// Names the input line of a refused item instead of its index in the request.
     pub(crate) fn by_line(mut self, lines: &[usize]) -> Refusal {
-        let field = self.problem["field"].as_str().unwrap_or_default().to_owned();
+        let field = self.problem["field"].as_str().unwrap_or_default();
         let entry = field.strip_prefix('[').and_then(|rest| rest.split_once("]."));
         if let Some((index, name)) = entry
             && let Some(line) = index.parse::<usize>().ok().and_then(|index| lines.get(index))
+            && let RefusalCause::Answered(cause) = &self.cause
         {
-            self.failure.cause = format!("line {line}: {}", self.failure.cause.replacen(&field, name, 1));
+            let cause = cause.replacen(field, name, 1);
+            self.cause = RefusalCause::Placed(Message::new("problem-line").number("line", *line).text("cause", cause));
         }
         self
     }
 
-    fn plain(cause: String, next: &str) -> Refusal {
-        Refusal { code: None, problem: Value::Null, failure: Failure::failed(cause, next) }
+    /// Adds that the first items of the input are stored.
+    pub(crate) fn after(mut self, stored: usize) -> Refusal {
+        let placed = |cause| {
+            let message = Message::new("problem-after").message("cause", cause);
+            RefusalCause::Placed(message.number("stored", stored))
+        };
+        self.cause = match self.cause {
+            RefusalCause::Answered(cause) => placed(Message::verbatim(cause)),
+            RefusalCause::Placed(cause) => placed(cause),
+            unanswered => unanswered,
+        };
+        self
+    }
+
+    /// Returns the cause alone, for a message that contains it.
+    pub(crate) fn into_cause(self) -> Message {
+        match self.cause {
+            RefusalCause::Answered(text) => Message::verbatim(text),
+            RefusalCause::Unanswered(message) | RefusalCause::Placed(message) => message,
+        }
+    }
+
+    fn unanswered(message: Message) -> Refusal {
+        Refusal { code: None, problem: Value::Null, cause: RefusalCause::Unanswered(message) }
     }
 }
 
@@ -115,59 +142,42 @@ fn in_units(sentence: &str) -> String {
     text + rest
 }
 
-/// Returns the next step for the person, in terms of the command line.
-fn next(code: &str, problem: &Value) -> String {
-    let permission = problem["permission"].as_str().unwrap_or("the permission");
-    match code {
-        "unauthenticated" => {
-            "make a token where the database is, with `turno token create --user ID`, and put it into the variable TURNO_TOKEN"
-                .to_owned()
+/// Returns the message whose next step fits the code, in terms of the command line.
+fn next(code: &str, problem: &Value) -> Message {
+    Message::new(match code {
+        "unauthenticated" => "answer-unauthenticated",
+        "forbidden" => {
+            return match problem["permission"].as_str() {
+                Some(permission) => Message::new("answer-forbidden").text("permission", permission),
+                None => Message::new("answer-forbidden-any"),
+            };
         }
-        "forbidden" => format!("use a token of somebody who has {permission}; `turno user list` shows who is what"),
-        "other_resource" => "use a token that is not bound to other resources".to_owned(),
-        "instance_required" => "add --instance NAME: a machine says which of its processes it is".to_owned(),
-        "lease_held" | "lease_offered" => {
-            "wait for it with --wait 30s, or ask its holder with `turno lease request-release`".to_owned()
-        }
-        "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
-        "lines_applied" => "repeat it with --keep-applied to cancel the task and keep those lines".to_owned(),
-        "not_found" => {
-            "check the name; `list` of the same command shows what there is (`turno queue items QUEUE` of items)".to_owned()
-        }
-        "wrong_state" => "look at it first: `turno queue item QUEUE ID` shows its state and its life".to_owned(),
-        "queue_changed" => "look at it with `turno queue get QUEUE`, and repeat the command".to_owned(),
-        "kind_fixed" => "`turno queue items QUEUE` shows what is unfinished; or make a queue under another name".to_owned(),
-        "too_large" => "send less at once; or keep what is large elsewhere, and enqueue where it is".to_owned(),
-        "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
-        "delivered_by_turno" => {
-            "send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source"
-                .to_owned()
-        }
-        "already_claimed" if problem["mine"] == true => {
-            "settle the delivery that it has, with `turno queue ack` or `fail`; it ends by itself if nobody does".to_owned()
-        }
-        "already_processed" if problem["state"] == "exhausted" => {
-            "send it round again with `turno queue retry QUEUE ID`, or go on with the next".to_owned()
-        }
-        "already_processed" if problem["state"] == "cancelled" => {
-            "go on with the next; what is needed after all is enqueued again under another --id".to_owned()
-        }
-        "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
-        code if WRONG_USAGE.contains(&code) => {
-            "correct it and try again; --help of the command shows what it takes".to_owned()
-        }
-        _ => by_status(problem),
-    }
+        "other_resource" => "answer-other-resource",
+        "instance_required" => "answer-instance-required",
+        "lease_held" | "lease_offered" => "answer-held",
+        "lease_lost" => "answer-lost",
+        "lines_applied" => "answer-lines-applied",
+        "not_found" => "answer-not-found",
+        "wrong_state" => "answer-wrong-state",
+        "queue_changed" => "answer-queue-changed",
+        "kind_fixed" => "answer-kind-fixed",
+        "too_large" => "answer-too-large",
+        "managed_by_config" => "answer-managed",
+        "delivered_by_turno" => "answer-delivered",
+        "already_claimed" if problem["mine"] == true => "answer-claimed-mine",
+        "already_processed" if problem["state"] == "exhausted" => "answer-exhausted",
+        "already_processed" if problem["state"] == "cancelled" => "answer-cancelled",
+        "already_claimed" | "already_processed" => "answer-done",
+        code if WRONG_USAGE.contains(&code) => "answer-invalid",
+        _ => return by_status(problem),
+    })
 }
 
-fn by_status(problem: &Value) -> String {
+fn by_status(problem: &Value) -> Message {
     match problem["status"].as_u64() {
-        Some(429 | 503) => "nothing was stored; try again in a moment".to_owned(),
-        Some(500..) => {
-            let request = problem["request_id"].as_str().unwrap_or("unknown");
-            format!("try again; the server's log knows more under request {request}")
-        }
-        _ => "change what the answer says and try again; `turno why` may explain more".to_owned(),
+        Some(429 | 503) => Message::new("answer-busy"),
+        Some(500..) => Message::new("answer-internal").text("request", problem["request_id"].as_str().unwrap_or("-")),
+        _ => Message::new("answer-other"),
     }
 }
 
@@ -182,31 +192,31 @@ mod tests {
     #[test]
     fn problem_is_rendered_with_title_detail_and_next_step() {
         let held = failure(r#"{"code":"lease_held","title":"Held by somebody else","detail":"By Ana","status":409}"#);
-        assert_eq!(held.cause, "Held by somebody else: By Ana");
-        assert!(held.next.contains("--wait"), "{}", held.next);
+        assert_eq!(held.cause(), "Held by somebody else: By Ana");
+        assert!(held.next().contains("--wait"), "{}", held.next());
         let mine = failure(r#"{"code":"already_claimed","title":"Taken","status":409,"mine":true}"#);
-        assert!(mine.next.starts_with("settle the delivery"), "{}", mine.next);
+        assert!(mine.next().starts_with("settle its delivery"), "{}", mine.next());
         let theirs = failure(r#"{"code":"already_claimed","title":"Taken","status":409}"#);
-        assert!(theirs.next.starts_with("nothing to do"), "{}", theirs.next);
+        assert!(theirs.next().starts_with("go on"), "{}", theirs.next());
         let exhausted = failure(r#"{"code":"already_processed","title":"Over","status":409,"state":"exhausted"}"#);
-        assert!(exhausted.next.contains("turno queue retry"), "{}", exhausted.next);
+        assert!(exhausted.next().contains("turno queue retry"), "{}", exhausted.next());
         let broken = failure(r#"{"code":"internal","title":"Wrong","status":500,"request_id":"r7"}"#);
-        assert!(broken.cause == "Wrong" && broken.next.contains("r7"), "{broken:?}");
+        assert!(broken.cause() == "Wrong" && broken.next().contains("r7"), "{broken:?}");
     }
 
     #[test]
     fn field_is_named_by_its_flag() {
         let short = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"ttl_ms"}"#);
-        assert_eq!(short.cause, "--ttl: too short");
+        assert_eq!(short.cause(), "--ttl: too short");
         let other = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"window_ms"}"#);
-        assert_eq!(other.cause, "ttl_ms: too short", "only the refused field is replaced");
+        assert_eq!(other.cause(), "ttl_ms: too short", "only the refused field is replaced");
         let long = r#"{"code":"bad_field","title":"Wrong","detail":"wait_ms: between 0 and 30000","field":"wait_ms"}"#;
-        assert_eq!(failure(long).cause, "--wait: between 0s and 30s", "durations have units");
+        assert_eq!(failure(long).cause(), "--wait: between 0s and 30s", "durations have units");
     }
 
     #[test]
     fn answer_of_another_program_is_reported() {
         let other = failure("<html>busy</html>");
-        assert!(other.cause.contains("not as Turno does") && other.next.contains("--server"), "{other:?}");
+        assert!(other.cause().contains("not as a Turno server") && other.next().contains("--server"), "{other:?}");
     }
 }

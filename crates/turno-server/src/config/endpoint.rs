@@ -1,9 +1,10 @@
 //! Endpoints of deliveries: `push` of a queue and `deliver` of a source.
 
-use super::field::{Field, Shape, Wrong};
+use super::field::{Field, Shape};
 use super::queue::BadField;
 use super::text;
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use turno::core::limits::SPAN_MIN;
@@ -98,9 +99,10 @@ impl EndpointFields {
         text::endpoint_url(&self.url).map_err(|wrong| BadField::new("url", wrong))?;
         let method = match &self.method {
             None => method,
-            Some(given) => METHODS.iter().find(|known| *known == given).copied().ok_or_else(|| {
-                BadField::new("method", Wrong::new("must be POST, PUT or PATCH", "write one of them, in capitals"))
-            })?,
+            Some(given) => {
+                let known = METHODS.iter().find(|known| *known == given).copied();
+                known.ok_or_else(|| BadField::new("method", Message::new("setting-push-method")))?
+            }
         };
         let bounded = |field, given: Option<i64>, default: i64, min: i64, max: i64| match given.unwrap_or(default) {
             good if (min..=max).contains(&good) => Ok(good),
@@ -138,9 +140,7 @@ impl EndpointFields {
         let endpoint = self.endpoint("POST").map_err(inside)?;
         match (self.timeout_ms, policy.max_hold) {
             (Some(timeout), Some(hold)) if timeout > hold.0 => {
-                let cause = format!("is longer than a delivery of this queue lasts, which is {} ms", hold.0);
-                let next = "shorten it, or give the queue a longer max_hold_ms";
-                Err(BadField::new("push.timeout_ms", Wrong::new(cause, next)))
+                Err(BadField::new("push.timeout_ms", Message::new("setting-push-timeout").number("hold", hold.0)))
             }
             _ => Ok(endpoint),
         }
@@ -154,10 +154,7 @@ impl Endpoint {
         let Some(variable) = &self.secret_env else { return Ok(None) };
         match env(variable).filter(|secret| !secret.is_empty()) {
             Some(secret) => Ok(Some(secret)),
-            None => Err(Failure::usage(
-                format!("the variable {variable}, which is to sign deliveries, is not set"),
-                format!("set {variable} to the secret, or remove `secret_env` to send unsigned requests"),
-            )),
+            None => Err(Failure::usage(Message::new("secret-unset").text("variable", variable))),
         }
     }
 
@@ -227,7 +224,7 @@ mod tests {
     fn a_missing_secret_is_refused() {
         let json = serde_json::json!({"url": "http://a/?t=s3cret", "secret_env": "MODULE_SECRET"});
         let endpoint = fields(json).endpoint("POST").unwrap();
-        assert!(endpoint.secret(|_| Some(String::new())).unwrap_err().cause.contains("MODULE_SECRET"));
+        assert!(endpoint.secret(|_| Some(String::new())).unwrap_err().cause().contains("MODULE_SECRET"));
         let found = endpoint.secret(|name| (name == "MODULE_SECRET").then(|| "s3cret".to_owned())).unwrap();
         assert_eq!(found.as_deref(), Some("s3cret"));
         assert!(!endpoint.display().contains("s3cret"), "{}", endpoint.display());

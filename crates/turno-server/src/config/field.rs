@@ -4,6 +4,7 @@
 
 use super::suggest;
 use super::tree::{Content, Node};
+use crate::texts::message::Message;
 
 /// A value of a valid shape and within its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +25,9 @@ pub(crate) enum Value {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     /// A text that the function accepts. The function returns the text to store.
-    Text(fn(&str) -> Result<String, Wrong>),
+    Text(fn(&str) -> Result<String, Message>),
     /// A list of texts that the function accepts.
-    Texts(fn(&str) -> Result<String, Wrong>),
+    Texts(fn(&str) -> Result<String, Message>),
     /// A whole number between two inclusive bounds.
     Whole(i64, i64),
     /// A whole number as above, or `false` to switch it off.
@@ -46,47 +47,36 @@ pub(crate) struct Field {
     pub(crate) shape: Shape,
 }
 
-/// Why a value is refused, as a fragment after its name, and what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
-    /// `is …`, `must …`, `has …`.
-    pub(crate) cause: String,
-    /// What to write instead.
-    pub(crate) next: String,
-}
-
-impl Wrong {
-    pub(crate) fn new(cause: impl Into<String>, next: impl Into<String>) -> Wrong {
-        Wrong { cause: cause.into(), next: next.into() }
-    }
-
-    fn form(found: &str, expected: &str) -> Wrong {
-        Wrong::new(format!("is {found}, but must be {expected}"), format!("write {expected}"))
-    }
+/// Returns why a value of another form is refused.
+fn wrong_form(found: Message, expected: Message) -> Message {
+    Message::new("setting-form").message("found", found).message("expected", expected)
 }
 
 impl Shape {
     /// Describes the valid values in words.
-    pub(crate) fn expected(self) -> String {
+    pub(crate) fn expected(self) -> Message {
         match self {
-            Shape::Text(_) => "a text in quotes".to_owned(),
-            Shape::Texts(_) => "a list of texts, such as [\"one\", \"two\"]".to_owned(),
-            Shape::Whole(min, max) => format!("a whole number between {min} and {max}"),
-            Shape::WholeOrFalse(min, max) => format!("a whole number between {min} and {max}, or false"),
-            Shape::Switch => "true or false".to_owned(),
-            Shape::Choice(words) => choice(words),
-            Shape::Table(_) => "a table".to_owned(),
+            Shape::Text(_) => Message::new("form-text-quoted"),
+            Shape::Texts(_) => Message::new("form-texts"),
+            Shape::Whole(min, max) => Message::new("form-number-between").number("min", min).number("max", max),
+            Shape::WholeOrFalse(min, max) => Message::new("form-number-or-false").number("min", min).number("max", max),
+            Shape::Switch => Message::new("form-switch"),
+            Shape::Choice(words) => Message::new("form-choice").text("choices", quoted(words)),
+            Shape::Table(_) => Message::new("form-table"),
         }
     }
 
     /// Parses a value of the file. `table` reads nested tables, because it knows their origin.
-    pub(super) fn parse_node(self, node: &Node) -> Result<Value, Wrong> {
+    pub(super) fn parse_node(self, node: &Node) -> Result<Value, Message> {
         match (self, &node.content) {
             (Shape::Text(check), Content::Text(text)) => check(text).map(Value::Text),
             (Shape::Texts(check), Content::List(list)) => {
                 let text_of = |node: &Node| match &node.content {
                     Content::Text(text) => check(text),
-                    other => Err(Wrong::form(&format!("a list with {}", other.describe()), &self.expected())),
+                    other => {
+                        let found = Message::new("form-list-with").message("found", other.describe());
+                        Err(wrong_form(found, self.expected()))
+                    }
                 };
                 list.iter().map(text_of).collect::<Result<_, _>>().map(Value::Texts)
             }
@@ -96,12 +86,12 @@ impl Shape {
             (Shape::WholeOrFalse(..), Content::Switch(false)) => Ok(Value::Switch(false)),
             (Shape::Switch, Content::Switch(on)) => Ok(Value::Switch(*on)),
             (Shape::Choice(words), Content::Text(text)) => chosen(text, words).map(Value::Text),
-            (_, other) => Err(Wrong::form(other.describe(), &self.expected())),
+            (_, other) => Err(wrong_form(other.describe(), self.expected())),
         }
     }
 
     /// Parses the text of a variable or a flag.
-    pub(crate) fn parse_text(self, text: &str) -> Result<Value, Wrong> {
+    pub(crate) fn parse_text(self, text: &str) -> Result<Value, Message> {
         match self {
             Shape::Text(check) => check(text).map(Value::Text),
             Shape::Texts(check) => {
@@ -111,40 +101,38 @@ impl Shape {
             Shape::WholeOrFalse(..) if text.trim() == "false" => Ok(Value::Switch(false)),
             Shape::Whole(min, max) | Shape::WholeOrFalse(min, max) => match text.trim().parse() {
                 Ok(number) => within(number, min, max).map(Value::Whole),
-                Err(_) => Err(Wrong::form("something else", &self.expected())),
+                Err(_) => Err(wrong_form(Message::new("form-other"), self.expected())),
             },
             Shape::Switch => match text.trim() {
                 "true" | "1" => Ok(Value::Switch(true)),
                 "false" | "0" => Ok(Value::Switch(false)),
-                _ => Err(Wrong::form("neither", "true or false")),
+                _ => Err(wrong_form(Message::new("form-other"), self.expected())),
             },
             Shape::Choice(words) => chosen(text.trim(), words).map(Value::Text),
-            Shape::Table(_) => Err(Wrong::form("a text", "a table")),
+            Shape::Table(_) => Err(wrong_form(Message::new("form-text"), self.expected())),
         }
     }
 }
 
-fn within(number: i64, min: i64, max: i64) -> Result<i64, Wrong> {
+fn within(number: i64, min: i64, max: i64) -> Result<i64, Message> {
     if (min..=max).contains(&number) {
         return Ok(number);
     }
-    let next = format!("write a number from {min} to {max}");
-    Err(Wrong::new(format!("is {number}, but must be between {min} and {max}"), next))
+    Err(Message::new("setting-bound").number("number", number).number("min", min).number("max", max))
 }
 
-fn chosen(text: &str, words: &[&str]) -> Result<String, Wrong> {
+fn chosen(text: &str, words: &[&str]) -> Result<String, Message> {
     if words.contains(&text) {
         return Ok(text.to_owned());
     }
-    let next = match suggest::nearest(text, words) {
-        Some(word) => format!("did you mean \"{word}\"?"),
-        None => format!("write {}", choice(words)),
-    };
-    Err(Wrong::new(format!("must be {}", choice(words)), next))
+    Err(match suggest::nearest(text, words) {
+        Some(meant) => Message::new("setting-choice-meant").text("choices", quoted(words)).text("meant", meant),
+        None => Message::new("setting-choice").text("choices", quoted(words)),
+    })
 }
 
-fn choice(words: &[&str]) -> String {
-    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
 }
 
 impl Value {
@@ -155,7 +143,7 @@ impl Value {
             Value::Whole(number) => number.to_string(),
             Value::Switch(on) => on.to_string(),
             Value::Texts(texts) => texts.join(", "),
-            Value::Table(_) => "a table".to_owned(),
+            Value::Table(_) => "{…}".to_owned(),
         }
     }
 }
@@ -163,6 +151,7 @@ impl Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::terminal::render;
 
     #[test]
     fn texts_are_parsed_by_their_shape() {
@@ -175,9 +164,9 @@ mod tests {
 
     #[test]
     fn a_refused_value_names_the_bound_and_never_repeats_a_text() {
-        let cause = |shape: Shape, text: &str| shape.parse_text(text).unwrap_err().cause;
+        let cause = |shape: Shape, text: &str| render(&shape.parse_text(text).unwrap_err());
         assert_eq!(cause(Shape::Whole(1, 9), "10"), "is 10, but must be between 1 and 9");
-        assert_eq!(cause(Shape::Choice(&["text", "json"]), "s3cret"), "must be \"text\" or \"json\"");
+        assert_eq!(cause(Shape::Choice(&["text", "json"]), "s3cret"), "must be one of \"text\", \"json\"");
         for shape in [Shape::Whole(1, 9), Shape::WholeOrFalse(1, 9), Shape::Switch, Shape::Table(&[])] {
             assert!(!cause(shape, "s3cret").contains("s3cret"), "{shape:?}");
         }
@@ -186,6 +175,6 @@ mod tests {
     #[test]
     fn a_misspelt_word_is_suggested() {
         let wrong = Shape::Choice(&["development", "production"]).parse_text("prodution").unwrap_err();
-        assert_eq!(wrong.next, "did you mean \"production\"?");
+        assert_eq!(render(&wrong.next()), "write \"production\"");
     }
 }

@@ -1,11 +1,12 @@
 //! `[leases.PREFIX]`: the policies of leases, by the part of a resource's name before the first `:`.
 
-use super::field::{Field, Shape, Value, Wrong};
-use super::origin::Shown;
+use super::field::{Field, Shape, Value};
+use super::origin::{Origin, Shown};
 use super::queue::BadField;
 use super::table::{Given, Table};
 use super::tree::{Nodes, by_line};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,13 +55,13 @@ pub(super) fn read(path: &Arc<Path>, leases: &Nodes) -> Result<(Policies, Vec<Sh
     Ok((Policies { default, by_prefix: by_prefix.into_iter().collect() }, rows))
 }
 
-fn check_prefix(path: &Path, prefix: &str, line: usize) -> Result<(), Failure> {
+fn check_prefix(path: &Arc<Path>, prefix: &str, line: usize) -> Result<(), Failure> {
     let good = !prefix.is_empty() && prefix.chars().count() <= NAME_MAX;
     if good && !prefix.contains(|one: char| one == ':' || one.is_control()) {
         return Ok(());
     }
-    let cause = format!("{} line {line}: a table under [leases] has a name that is no prefix", path.display());
-    Err(Failure::usage(cause, "write the part of the resource's name before the first `:`, as in [leases.file]"))
+    let origin = Origin::File { path: path.clone(), line }.message();
+    Err(Failure::usage(Message::new("setting-lease-prefix").message("origin", origin)))
 }
 
 /// Builds a policy from `base` and the keys of one table.
@@ -85,20 +86,19 @@ fn build_policy(base: Policy, given: &Given) -> Result<Policy, Failure> {
         offer: time("offer_ms").unwrap_or(base.offer),
     };
     if policy.max_ttl < policy.ttl {
-        let cause = format!("is {}, but must be at least ttl_ms, which is {}", policy.max_ttl.0, policy.ttl.0);
-        return Err(given.wrong("max_ttl_ms", Wrong::new(cause, "raise max_ttl_ms or lower ttl_ms")));
+        let wrong = Message::new("setting-max-ttl").number("number", policy.max_ttl.0).number("ttl", policy.ttl.0);
+        return Err(given.wrong("max_ttl_ms", wrong));
     }
     if policy.heartbeat_interval >= policy.ttl {
         let (interval, ttl) = (policy.heartbeat_interval.0, policy.ttl.0);
-        let cause = format!("is {interval}, but must be below ttl_ms, which is {ttl}");
-        let next = "lower heartbeat_interval_ms or raise ttl_ms";
-        return Err(given.wrong("heartbeat_interval_ms", Wrong::new(cause, next)));
+        let wrong = Message::new("setting-heartbeat").number("number", interval).number("ttl", ttl);
+        return Err(given.wrong("heartbeat_interval_ms", wrong));
     }
     // Every field was checked above. If the engine's bounds are narrower, the error appears here with its line, and not
     // when the server starts.
     policy.check().map_err(|bad| {
         let bad = BadField::from(bad);
-        given.wrong(&bad.field, Wrong::new(bad.cause, bad.next))
+        given.wrong(&bad.field, bad.wrong)
     })?;
     Ok(policy)
 }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(policy(file, "x:1").max_ttl, Span(60_000), "a prefix without a ttl inherits both");
         assert_eq!(policy(&format!("{file}ttl_ms = 9000"), "x:1").max_ttl, Span(9_000));
         let failure = refused("[leases.x]\nttl_ms = 5000\nmax_ttl_ms = 4000");
-        assert!(failure.cause.contains("line 3: leases.x.max_ttl_ms is 4000, but must be at least"), "{failure:?}");
+        assert!(failure.cause().contains("line 3: leases.x.max_ttl_ms is 4000, but must be at least"), "{failure:?}");
     }
 
     #[test]
@@ -162,10 +162,10 @@ mod tests {
             let cause = format!(
                 "line 3: leases.x.heartbeat_interval_ms is {interval}, but must be below ttl_ms, which is 3000"
             );
-            assert!(failure.cause.ends_with(&cause), "{failure:?}");
+            assert!(failure.cause().ends_with(&cause), "{failure:?}");
         }
         let inherited = refused("[leases.x]\nheartbeat_interval_ms = 30000");
-        assert!(inherited.cause.contains("must be below ttl_ms, which is 30000"), "{inherited:?}");
+        assert!(inherited.cause().contains("must be below ttl_ms, which is 30000"), "{inherited:?}");
         let file = "[leases.x]\nttl_ms = 3000\nheartbeat_interval_ms = 2999";
         assert_eq!(policy(file, "x:1").heartbeat_interval, Span(2_999));
     }
@@ -180,16 +180,16 @@ mod tests {
     fn a_guard_can_be_switched_off() {
         let of_tasks = policy("[leases.task]\nidle_guard_ms = false\nrolling_timeout_ms = false", "task:1");
         assert_eq!((of_tasks.idle_guard, of_tasks.rolling_timeout), (None, None));
-        assert!(refused("[leases.task]\nidle_guard_ms = true").cause.contains("is true, but must be a whole number"));
-        assert!(refused("[leases.task]\nttl_ms = false").cause.contains("ttl_ms is false"));
+        assert!(refused("[leases.task]\nidle_guard_ms = true").cause().contains("is true, but must be a whole number"));
+        assert!(refused("[leases.task]\nttl_ms = false").cause().contains("ttl_ms is false"));
     }
 
     #[test]
     fn times_are_bounded_and_prefixes_have_no_colon() {
         let failure = refused("\n[leases.task]\nttl_ms = 99");
         let cause = "turno.toml line 3: leases.task.ttl_ms is 99, but must be between 100 and 31622400000";
-        assert_eq!(failure.cause, cause);
-        assert!(refused("[leases.\"task:7\"]\nttl_ms = 1000").cause.contains("no prefix"));
-        assert!(refused("[leases]\nttl_ms = 1000").cause.contains("leases.ttl_ms is a whole number"));
+        assert_eq!(failure.cause(), cause);
+        assert!(refused("[leases.\"task:7\"]\nttl_ms = 1000").cause().contains("not a prefix"));
+        assert!(refused("[leases]\nttl_ms = 1000").cause().contains("leases.ttl_ms is a whole number"));
     }
 }

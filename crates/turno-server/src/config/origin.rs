@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -27,6 +28,20 @@ pub(crate) enum Origin {
     Demo,
 }
 
+impl Origin {
+    /// Returns the origin for people.
+    pub(crate) fn message(&self) -> Message {
+        match self {
+            Origin::Default => Message::new("from-default"),
+            Origin::File { path, line } => Message::new("from-file").text("path", path.display()).number("line", *line),
+            Origin::Preset(name) => Message::new("from-preset").text("name", name),
+            Origin::Environment(_) | Origin::Flag(_) => Message::verbatim(self),
+            Origin::Demo => Message::new("from-demo"),
+        }
+    }
+}
+
+/// The form for programs, which is the same in every language.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,7 +80,7 @@ impl Shown {
 /// Renders key, value and origin in three columns, for a terminal.
 pub(crate) fn columns(rows: &[Shown]) -> String {
     let cells: Vec<[String; 3]> =
-        rows.iter().map(|row| [row.key.clone(), one_line(row), translate(&row.origin.to_string())]).collect();
+        rows.iter().map(|row| [row.key.clone(), one_line(row), render(&row.origin.message())]).collect();
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (keys, values) = (width(0), width(1).min(60));
     let line = |[key, value, origin]: &[String; 3]| format!("{key:keys$}  {value:values$}  {origin}\n");

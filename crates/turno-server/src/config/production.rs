@@ -5,33 +5,22 @@
 
 use super::{Environment, Settings, text};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
-/// A reason why production does not start, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    /// The unsafe setting, as a fragment that begins with the key.
-    pub(crate) cause: String,
-    /// What to do.
-    pub(crate) next: String,
-}
-
-impl Problem {
-    pub(crate) fn new(cause: impl Into<String>, next: impl Into<String>) -> Problem {
-        Problem { cause: cause.into(), next: next.into() }
-    }
-}
-
-/// Fails with all problems at once, if there are any.
-pub(crate) fn refuse(problems: Vec<Problem>) -> Result<(), Failure> {
+/// Fails with all problems at once, if there are any. Each message says what is unsafe, and what to do about it.
+pub(crate) fn refuse(problems: Vec<Message>) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
     }
-    let list =
-        |part: fn(&Problem) -> &str| problems.iter().map(|one| format!("\n    - {}", part(one))).collect::<String>();
-    let cause = format!("production does not start with these settings:{}", list(|one| &one.cause));
-    let next = list(|one| &one.next);
-    Err(Failure::usage(cause, format!("{next}\n    - or use --env development on a desk")))
+    let steps = problems.iter().map(Message::next).chain([Message::new("production-leave")]);
+    // Every entry begins a line, the first one, too.
+    let list = |entries: Vec<Message>| [vec![Message::verbatim("")], entries].concat();
+    let message = Message::new("production-unsafe").list("steps", list(steps.collect()), ENTRY);
+    Err(Failure::usage(message.list("causes", list(problems), ENTRY)))
 }
+
+/// Begins an entry of the list of problems.
+const ENTRY: &str = "\n    - ";
 
 impl Settings {
     /// Refuses settings that a server does not start with: unsafe ones in production, and a signing secret whose
@@ -57,7 +46,7 @@ impl Settings {
     }
 
     /// Returns the problems in production, and none in development.
-    pub(crate) fn production_problems(&self) -> Vec<Problem> {
+    pub(crate) fn production_problems(&self) -> Vec<Message> {
         if self.environment == Environment::Development {
             return Vec::new();
         }
@@ -66,47 +55,36 @@ impl Settings {
         self.judge_reach(&mut problems);
         self.judge_database(&mut problems);
         if self.push.allow_private {
-            problems.push(Problem::new(
-                "push.allow_private lets endpoints set over the API reach every private address",
-                "name the networks that are meant in push.allow, and remove push.allow_private",
-            ));
+            problems.push(Message::new("production-push-private"));
         }
         problems
     }
 
-    fn judge_origins(&self, problems: &mut Vec<Problem>) {
+    fn judge_origins(&self, problems: &mut Vec<Message>) {
         for origin in &self.cors_origins {
             if origin == "*" {
-                let cause = "cors_origins has \"*\": every page in the world could call the server";
-                problems.push(Problem::new(cause, "list the origins of your pages in cors_origins"));
+                problems.push(Message::new("production-cors-all"));
             } else if text::is_exposed(origin) {
-                let cause = format!("cors_origins has {origin}, a page that anybody on the way can change");
-                problems.push(Problem::new(cause, "serve that page over https and write https:// in cors_origins"));
+                problems.push(Message::new("production-cors-http").text("origin", origin));
             }
         }
     }
 
-    fn judge_reach(&self, problems: &mut Vec<Problem>) {
+    fn judge_reach(&self, problems: &mut Vec<Message>) {
         let public = self.public_url.as_deref();
         if let Some(url) = public.filter(|url| text::is_exposed(url)) {
-            let cause = format!("public_url is {url}: tokens and sessions would travel in the clear");
-            problems.push(Problem::new(cause, "serve it over https and write https:// in public_url"));
+            problems.push(Message::new("production-url-http").text("url", url));
         }
         let covered = self.behind_proxy || public.is_some_and(|url| url.starts_with("https://"));
         if !text::is_loopback(&self.listen) && !covered {
-            let cause =
-                format!("listen is {}, which others can reach, and nothing says that HTTPS is in front", self.listen);
-            let next =
-                "set public_url to the https:// address people use, or behind_proxy = true, or listen on 127.0.0.1";
-            problems.push(Problem::new(cause, next));
+            problems.push(Message::new("production-listen").text("address", &self.listen));
         }
     }
 
-    fn judge_database(&self, problems: &mut Vec<Problem>) {
+    fn judge_database(&self, problems: &mut Vec<Message>) {
         let Some(path) = self.database.strip_prefix("sqlite:") else { return };
         if path.contains(":memory:") {
-            let next = "give the database a place that stays, for example sqlite:/var/lib/turno/turno.db";
-            problems.push(Problem::new("database is in memory, and gone with the process", next));
+            problems.push(Message::new("production-memory"));
         }
     }
 }
@@ -114,10 +92,11 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use crate::config::tests::settings;
+    use crate::texts::terminal::render;
 
     fn causes(file: &str) -> Vec<String> {
         let settings = settings(&format!("env = \"production\"\n{file}"));
-        settings.production_problems().into_iter().map(|problem| problem.cause).collect()
+        settings.production_problems().into_iter().map(|problem| render(&problem)).collect()
     }
 
     #[test]
@@ -157,7 +136,7 @@ mod tests {
         let file = "listen = \"0.0.0.0:1\"\ncors_origins = [\"*\"]\n[push]\nallow_private = true";
         assert!(settings(file).check_production().is_ok());
         let failure = settings(&format!("env = \"production\"\n{file}")).check_production().unwrap_err();
-        assert_eq!(failure.cause.matches("\n    - ").count(), 3, "{}", failure.cause);
-        assert_eq!(failure.next.matches("\n    - ").count(), 4, "one step each, and the way out: {}", failure.next);
+        assert_eq!(failure.cause().matches("\n    - ").count(), 3, "{}", failure.cause());
+        assert_eq!(failure.next().matches("\n    - ").count(), 4, "one step each, and the way out: {}", failure.next());
     }
 }

@@ -1,12 +1,13 @@
 //! `[queues.NAME]` in the file, and the body of `PUT /v1/queues/{q}`. Both have the same fields.
 
 use super::endpoint::{self, Endpoint, EndpointFields};
-use super::field::{Field, Shape, Wrong};
-use super::origin::Shown;
+use super::field::{Field, Shape};
+use super::origin::{Origin, Shown};
 use super::table::{Given, Table};
 use super::tree::{Nodes, by_line};
 use crate::failure::Failure;
 use crate::http::without_types;
+use crate::texts::message::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -119,15 +120,12 @@ fn on_exhausted_schema() -> utoipa::openapi::Object {
 }
 
 /// A refused field, for an answer 400 that names it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} {cause}; {next}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadField {
     /// The field. A nested field has a dotted name, as in `push.url`.
     pub(crate) field: String,
-    /// The mistake, as a fragment after the field's name.
-    pub(crate) cause: String,
-    /// What to write instead.
-    pub(crate) next: String,
+    /// What is wrong, as a fragment after the field's name, with what to write instead.
+    pub(crate) wrong: Message,
 }
 
 impl From<BadPolicy> for BadField {
@@ -137,13 +135,18 @@ impl From<BadPolicy> for BadField {
 }
 
 impl BadField {
-    pub(crate) fn new(field: impl Into<String>, wrong: Wrong) -> BadField {
-        BadField { field: field.into(), cause: wrong.cause, next: wrong.next }
+    pub(crate) fn new(field: impl Into<String>, wrong: Message) -> BadField {
+        BadField { field: field.into(), wrong }
     }
 
     pub(super) fn bound(field: &str, min: i64, max: i64) -> BadField {
-        let cause = format!("must be between {min} and {max}");
-        BadField::new(field, Wrong::new(cause, format!("write a number from {min} to {max}")))
+        BadField::new(field, Message::new("setting-between").number("min", min).number("max", max))
+    }
+
+    /// Returns what is wrong and what to write instead, in one message.
+    pub(crate) fn message(&self) -> Message {
+        let detail = Message::new("setting-detail").message("wrong", self.wrong.clone());
+        detail.message("next", self.wrong.next())
     }
 }
 
@@ -219,8 +222,8 @@ pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueNam
     let mut all = BTreeMap::new();
     for (name, node) in by_line(queues) {
         let queue = QueueName::new(name.as_str()).map_err(|bad| {
-            let cause = format!("{} line {}: a table under [queues]: {bad}", path.display(), node.line);
-            Failure::usage(cause, "give the queue another name")
+            let origin = Origin::File { path: path.clone(), line: node.line }.message();
+            Failure::usage(Message::new("setting-queue-name").message("origin", origin).text("cause", bad))
         })?;
         let given = Table::from_node(path, format!("queues.{name}"), node)?.read(FIELDS)?;
         let settings = from_table(&given)?;
@@ -231,18 +234,19 @@ pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueNam
 
 fn from_table(given: &Given) -> Result<QueueSettings, Failure> {
     if !given.has("kind") {
-        let next = "add kind = \"lane\", \"inbox\" or \"sync\"";
-        return Err(given.wrong("kind", Wrong::new("is missing", next)));
+        return Err(given.wrong("kind", Message::new("setting-queue-kind")));
     }
     if given.table("push").is_some_and(|push| !push.has("url")) {
-        return Err(given.wrong("push", Wrong::new("has no url", "add url = \"https://…\"")));
+        return Err(given.wrong("push", Message::new("setting-push-url")));
     }
     // Forms and bounds were checked before. This checks the rules that depend on the kind.
-    let fields: QueueFields = serde_json::from_value(given.json())
-        .map_err(|error| given.wrong("kind", Wrong::new(without_types(&error.to_string()), "correct the table")))?;
+    let fields: QueueFields = serde_json::from_value(given.json()).map_err(|error| {
+        let cause = without_types(&error.to_string());
+        given.wrong("kind", Message::new("setting-queue-fields").text("cause", cause))
+    })?;
     fields.settings().map_err(|bad| {
-        let field = bad.field.split('.').next().unwrap_or_default().to_owned();
-        given.wrong(&field, Wrong::new(bad.cause, bad.next))
+        let field = bad.field.split('.').next().unwrap_or_default();
+        given.wrong(field, bad.wrong)
     })
 }
 

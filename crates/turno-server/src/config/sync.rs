@@ -2,13 +2,14 @@
 //! installs nothing. The database decides whether tables and columns exist.
 
 use super::endpoint::{self, Endpoint, EndpointFields};
-use super::field::{Field, Shape, Value, Wrong};
+use super::field::{Field, Shape, Value};
 use super::origin::{Origin, Shown};
-use super::queue::{QueueFields, QueueSettings};
+use super::queue::{BadField, QueueFields, QueueSettings};
 use super::table::{Given, Table};
 use super::text;
 use super::tree::{self, Content, Node, Nodes};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
@@ -90,12 +91,13 @@ pub(super) fn read(path: &Arc<Path>, sync: &Nodes, line: usize) -> Result<Vec<Re
     Ok(sources)
 }
 
-fn listed<'a>(path: &Path, node: &'a Node) -> Result<&'a [Node], Failure> {
+fn listed<'a>(path: &Arc<Path>, node: &'a Node) -> Result<&'a [Node], Failure> {
     match &node.content {
         Content::List(list) => Ok(list),
         other => {
-            let cause = format!("{} line {}: sync.source is {}", path.display(), node.line, other.describe());
-            Err(Failure::usage(cause, "write [[sync.source]] with two brackets: there may be several"))
+            let origin = Origin::File { path: path.clone(), line: node.line }.message();
+            let message = Message::new("setting-source-list").message("origin", origin);
+            Err(Failure::usage(message.message("found", other.describe())))
         }
     }
 }
@@ -122,26 +124,24 @@ fn siper() -> Result<Given, Failure> {
 fn checked(given: &Given) -> Result<SyncSource, Failure> {
     let text = |field: &str| given.text(field).map(str::to_owned);
     let needed = |field: &str| {
-        let next = format!("add {field}, or start from preset = \"{SIPER}\"");
-        text(field).ok_or_else(|| given.wrong(field, Wrong::new("is missing", next)))
+        let wrong = || Message::new("setting-source-missing").text("field", field).text("preset", SIPER);
+        text(field).ok_or_else(|| given.wrong(field, wrong()))
     };
     let name = needed("name")?;
     let key = needed("key")?;
-    let watch = columns(given, "watch")?
-        .ok_or_else(|| given.wrong("watch", Wrong::new("is missing", "list the columns whose change matters")))?;
+    let watch = columns(given, "watch")?.ok_or_else(|| given.wrong("watch", Message::new("setting-source-watch")))?;
     let payload = columns(given, "payload")?.unwrap_or_else(|| {
         // By default the payload is the key and the watched columns.
         [&key].into_iter().chain(watch.iter().filter(|column| **column != key)).cloned().collect()
     });
     let one_current_per_key = given.switch("one_current_per_key").unwrap_or(false);
     if one_current_per_key && !given.has("current_when") {
-        let next = "add current_when, or remove one_current_per_key";
-        return Err(given.wrong("one_current_per_key", Wrong::new("needs current_when", next)));
+        return Err(given.wrong("one_current_per_key", Message::new("setting-source-current")));
     }
     let (update, deactivate) = actions(given)?;
     let probe = Span(given.whole("probe_ms").unwrap_or(endpoint::PROBE_MS));
     let queue = QueueName::new(needed("queue")?)
-        .map_err(|bad| given.wrong("queue", Wrong::new(format!("is refused: {bad}"), "choose another name")))?;
+        .map_err(|bad| given.wrong("queue", Message::new("setting-source-queue").text("cause", bad)))?;
     let source = Source {
         queue,
         table: Relation::parse(&needed("table")?),
@@ -166,11 +166,11 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
 fn columns(given: &Given, field: &str) -> Result<Option<Vec<String>>, Failure> {
     let Some(columns) = given.texts(field) else { return Ok(None) };
     if columns.is_empty() {
-        return Err(given.wrong(field, Wrong::new("is an empty list", "name at least one column")));
+        return Err(given.wrong(field, Message::new("setting-columns-empty")));
     }
     let twice = columns.iter().enumerate().find(|(at, column)| columns[..*at].contains(column));
     match twice {
-        Some((_, column)) => Err(given.wrong(field, Wrong::new(format!("names {column} twice"), "remove one of them"))),
+        Some((_, column)) => Err(given.wrong(field, Message::new("setting-columns-twice").text("column", column))),
         None => Ok(Some(columns.to_vec())),
     }
 }
@@ -178,10 +178,8 @@ fn columns(given: &Given, field: &str) -> Result<Option<Vec<String>>, Failure> {
 fn trigger(given: &Given, name: &str) -> Result<String, Failure> {
     match given.text("trigger") {
         Some(trigger) => Ok(trigger.to_owned()),
-        None => text::identifier(&format!("turno_sync_{name}")).map_err(|_| {
-            let cause = "is missing, and none can be made from this source's name";
-            given.wrong("trigger", Wrong::new(cause, "add trigger with a name of at most 63 bytes, without dots"))
-        }),
+        None => text::identifier(&format!("turno_sync_{name}"))
+            .map_err(|_| given.wrong("trigger", Message::new("setting-trigger-missing"))),
     }
 }
 
@@ -189,21 +187,20 @@ fn actions(given: &Given) -> Result<(String, String), Failure> {
     let Some(actions) = given.table("actions") else { return Ok(("update".to_owned(), "deactivate".to_owned())) };
     match (actions.text("update"), actions.text("deactivate")) {
         (Some(update), Some(deactivate)) if update != deactivate => Ok((update.to_owned(), deactivate.to_owned())),
-        (Some(_), Some(_)) => Err(given.wrong("actions", Wrong::new("gives both the same name", "tell them apart"))),
-        _ => {
-            let next = "write actions = { update = \"…\", deactivate = \"…\" }";
-            Err(given.wrong("actions", Wrong::new("must name both update and deactivate", next)))
-        }
+        (Some(_), Some(_)) => Err(given.wrong("actions", Message::new("setting-actions-same"))),
+        _ => Err(given.wrong("actions", Message::new("setting-actions-both"))),
     }
 }
 
 fn deliver(given: &Given, probe: Span) -> Result<Option<Endpoint>, Failure> {
     let Some(deliver) = given.table("deliver") else { return Ok(None) };
-    let wrong = |cause: String, next: String| given.wrong("deliver", Wrong::new(cause, next));
     let fields: EndpointFields = serde_json::from_value(deliver.json())
-        .map_err(|_| wrong("has no url".to_owned(), "add url = \"https://…/{key}\"".to_owned()))?;
+        .map_err(|_| given.wrong("deliver", Message::new("setting-deliver-url")))?;
     // PUT is the default method, because a change carries the complete state and can be repeated.
-    let endpoint = fields.endpoint("PUT").map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))?;
+    let endpoint = fields.endpoint("PUT").map_err(|BadField { field, wrong }| {
+        let nested = Message::new("setting-nested").text("field", field).message("next", wrong.next());
+        given.wrong("deliver", nested.message("wrong", wrong))
+    })?;
     Ok(Some(Endpoint { probe, ..endpoint }))
 }
 
@@ -221,8 +218,8 @@ fn refuse_shared(others: &[ReadSource], (source, given): &ReadSource) -> Result<
         } else {
             continue;
         };
-        let next = format!("give each source a {shared} of its own");
-        return Err(given.wrong(shared, Wrong::new(format!("is that of the source {}, too", other.name), next)));
+        let wrong = Message::new("setting-source-shared").text("source", &other.name).text("field", shared);
+        return Err(given.wrong(shared, wrong));
     }
     Ok(())
 }
@@ -237,13 +234,12 @@ pub(super) fn queue(
         Some((settings, table)) => {
             let name = &source.name;
             if settings.policy.kind != Kind::Sync {
-                let cause = format!("must be \"sync\", because the source {name} uses the queue");
-                return Err(table.wrong("kind", Wrong::new(cause, "write kind = \"sync\"")));
+                return Err(table.wrong("kind", Message::new("setting-source-kind").text("source", name)));
             }
             if let Some(field) = ["max_attempts", "backoff_ms", "push"].into_iter().find(|field| table.has(field)) {
                 let own = if field == "push" { "deliver" } else { field };
-                let cause = format!("belongs to the source {name}, which uses the queue");
-                return Err(table.wrong(field, Wrong::new(cause, format!("give {own} in its [[sync.source]]"))));
+                let wrong = Message::new("setting-source-owns").text("source", name).text("field", own);
+                return Err(table.wrong(field, wrong));
             }
             settings.policy.clone()
         }

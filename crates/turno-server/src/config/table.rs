@@ -1,10 +1,11 @@
 //! A table of the file, read against the list of its keys. Unknown keys and invalid values are refused.
 
-use super::field::{Field, Shape, Value, Wrong};
+use super::field::{Field, Shape, Value};
 use super::origin::Origin;
 use super::suggest;
 use super::tree::{Content, Node, Nodes, by_line};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,8 +38,9 @@ impl<'a> Table<'a> {
         match &node.content {
             Content::Table(nodes) => Ok(Table { path, name, line: node.line, nodes }),
             other => {
-                let cause = format!("{} line {}: {name} is {}", path.display(), node.line, other.describe());
-                Err(Failure::usage(cause, format!("write it as a table, [{name}]; {PAGE} has an example")))
+                let origin = Origin::File { path: path.clone(), line: node.line }.message();
+                let message = Message::new("setting-no-table").message("origin", origin).text("setting", name);
+                Err(Failure::usage(message.message("found", other.describe()).text("page", PAGE)))
             }
         }
     }
@@ -67,16 +69,16 @@ impl<'a> Table<'a> {
 
     /// Returns the refusal of an unknown key, with a suggestion if a known key is similar.
     pub(super) fn unknown(&self, key: &str, line: usize, names: &[&str]) -> Failure {
-        let place = if self.name.is_empty() { String::new() } else { format!(" in [{}]", self.name) };
         let key: String = key.chars().take(100).flat_map(char::escape_debug).collect();
-        let cause = format!("{}: unknown key `{key}`{place}", self.origin(line));
-        match suggest::nearest(&key, names) {
-            Some(meant) => Failure::usage(
-                format!("{cause}; did you mean `{meant}`?"),
-                format!("write `{meant}`, or remove the line; {PAGE} lists every key"),
-            ),
-            None => Failure::usage(cause, format!("remove the line; known here: {}", names.join(", "))),
-        }
+        let (id, meant) = match (suggest::nearest(&key, names), self.name.is_empty()) {
+            (Some(meant), true) => ("setting-unknown-meant", meant),
+            (Some(meant), false) => ("setting-unknown-meant-in", meant),
+            (None, true) => ("setting-unknown", ""),
+            (None, false) => ("setting-unknown-in", ""),
+        };
+        let message = Message::new(id).message("origin", self.origin(line).message()).text("key", key);
+        let message = message.text("table", &self.name).text("meant", meant).text("page", PAGE);
+        Failure::usage(message.text("names", names.join(", ")))
     }
 
     fn origin(&self, line: usize) -> Origin {
@@ -159,7 +161,7 @@ impl Given {
     }
 
     /// Returns the refusal of a value, or of a missing key.
-    pub(super) fn wrong(&self, field: &str, wrong: Wrong) -> Failure {
+    pub(super) fn wrong(&self, field: &str, wrong: Message) -> Failure {
         let origin = if self.has(field) { self.origin(field) } else { self.origin.clone() };
         refusal(&origin, &qualified(&self.name, field), wrong)
     }
@@ -186,10 +188,8 @@ pub(super) fn qualified(table: &str, field: &str) -> String {
 }
 
 /// Returns the refusal of a value, with its origin.
-pub(super) fn refusal(origin: &Origin, name: &str, wrong: Wrong) -> Failure {
-    let cause = match origin {
-        Origin::Default => format!("{name} {}", wrong.cause),
-        origin => format!("{origin}: {name} {}", wrong.cause),
-    };
-    Failure::usage(cause, format!("{}; {PAGE} explains every key", wrong.next))
+pub(super) fn refusal(origin: &Origin, name: &str, wrong: Message) -> Failure {
+    let id = if *origin == Origin::Default { "setting-refused-default" } else { "setting-refused" };
+    let message = Message::new(id).message("origin", origin.message()).text("setting", name);
+    Failure::usage(message.message("next", wrong.next()).message("wrong", wrong).text("page", PAGE))
 }

@@ -1,23 +1,23 @@
 //! Checks of texts: addresses, URLs, origins, networks, names. Each check returns the text to store.
 
-use super::field::Wrong;
 use reqwest::Url;
 use std::net::{IpAddr, SocketAddr};
 use turno::core::limits::{NAME_MAX, TEXT_MAX};
 
+use crate::texts::message::Message;
+
 /// Checks a database URL: `sqlite:PATH` or `postgres://…`.
-pub(super) fn database(text: &str) -> Result<String, Wrong> {
+pub(super) fn database(text: &str) -> Result<String, Message> {
     let file = text.strip_prefix("sqlite:").is_some_and(|path| !path.is_empty());
     let server = text.starts_with("postgres://") || text.starts_with("postgresql://");
     if (file || server) && !text.contains(char::is_control) {
         return Ok(text.to_owned());
     }
-    let next = "write sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE";
-    Err(Wrong::new("is not the URL of a database", next))
+    Err(Message::new("setting-database"))
 }
 
 /// Checks an address `HOST:PORT`. The host may be a name.
-pub(super) fn address(text: &str) -> Result<String, Wrong> {
+pub(super) fn address(text: &str) -> Result<String, Message> {
     let host_like = |host: &str| {
         !host.is_empty() && host.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '.' | '-' | '_'))
     };
@@ -25,7 +25,7 @@ pub(super) fn address(text: &str) -> Result<String, Wrong> {
     if named || text.parse::<SocketAddr>().is_ok() {
         return Ok(text.to_owned());
     }
-    Err(Wrong::new("is no address", "write HOST:PORT, for example 127.0.0.1:7171 or [::1]:0"))
+    Err(Message::new("setting-address"))
 }
 
 /// Returns whether an address is reachable from this machine only.
@@ -52,73 +52,66 @@ pub(super) fn is_exposed(url: &str) -> bool {
 }
 
 /// Parses an HTTP URL without user and password. URLs are shown to people, so they must not contain secrets.
-fn web_url(text: &str) -> Result<Url, Wrong> {
-    let form = || Wrong::new("is no URL of HTTP", "write http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH");
-    let url = Url::parse(text).map_err(|_| form())?;
+fn web_url(text: &str) -> Result<Url, Message> {
+    let url = Url::parse(text).map_err(|_| Message::new("setting-url"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
-        return Err(form());
+        return Err(Message::new("setting-url"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        let next = "leave user and password out of it; use `secret_env` where requests are to be signed";
-        return Err(Wrong::new("has a user or a password in it", next));
+        return Err(Message::new("setting-url-credentials"));
     }
     Ok(url)
 }
 
 /// Checks the URL of a service.
-pub(super) fn service_url(text: &str) -> Result<String, Wrong> {
+pub(super) fn service_url(text: &str) -> Result<String, Message> {
     web_url(text).map(|_| text.to_owned())
 }
 
 /// Checks the address under which people reach the server, to which paths are appended.
-pub(super) fn public_url(text: &str) -> Result<String, Wrong> {
+pub(super) fn public_url(text: &str) -> Result<String, Message> {
     let url = web_url(text)?;
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(Wrong::new("has something behind ? or #", "end it with the host or a path"));
+        return Err(Message::new("setting-url-query"));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// Checks the URL of an endpoint. `{key}` stands for the delivered key and may be in the path or the query, never in
 /// the host.
-pub(super) fn endpoint_url(text: &str) -> Result<String, Wrong> {
+pub(super) fn endpoint_url(text: &str) -> Result<String, Message> {
     if text.ends_with(HIDDEN_QUERY) {
-        let cause = "has *** where the rest is hidden, and is not what is kept here with its rest hidden";
-        return Err(Wrong::new(cause, "write the whole URL, or leave out push to keep what there is"));
+        return Err(Message::new("setting-endpoint-hidden"));
     }
     let without = text.replace("{key}", "k");
     if without.contains(['{', '}']) {
-        return Err(Wrong::new("has braces around something other than key", "the only placeholder is {key}"));
+        return Err(Message::new("setting-endpoint-braces"));
     }
     let url = web_url(&without)?;
     let other = web_url(&text.replace("{key}", "other"))?;
     if url.origin() != other.origin() || url.fragment() != other.fragment() {
-        return Err(Wrong::new("has {key} where it may not be", "use {key} in the path or behind ? only"));
+        return Err(Message::new("setting-endpoint-key"));
     }
     Ok(text.to_owned())
 }
 
 /// Checks an origin as a browser sends it (scheme, host and port), or `*`.
-pub(super) fn origin(text: &str) -> Result<String, Wrong> {
+pub(super) fn origin(text: &str) -> Result<String, Message> {
     if text == "*" {
         return Ok(text.to_owned());
     }
-    let next = "write scheme, host and port only, for example https://app.example.com";
-    let url = web_url(text).map_err(|_| Wrong::new("has an entry that is no origin", next))?;
+    let url = web_url(text).map_err(|_| Message::new("setting-origin"))?;
     if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return Err(Wrong::new("has an entry with something behind the host", next));
+        return Err(Message::new("setting-origin-path"));
     }
     Ok(url.origin().ascii_serialization())
 }
 
 /// Checks a log filter.
-pub(super) fn filter(text: &str) -> Result<String, Wrong> {
+pub(super) fn filter(text: &str) -> Result<String, Message> {
     match tracing_subscriber::EnvFilter::builder().parse(text) {
         Ok(_) if !text.trim().is_empty() && text.split(',').all(is_directive) => Ok(text.to_owned()),
-        _ => {
-            let next = "write error, warn, info, debug, trace or off, or directives such as info,turno=debug";
-            Err(Wrong::new("is no filter of log levels", next))
-        }
+        _ => Err(Message::new("setting-log-filter")),
     }
 }
 
@@ -129,61 +122,55 @@ fn is_directive(text: &str) -> bool {
 }
 
 /// Checks the name of an environment variable.
-pub(super) fn variable(text: &str) -> Result<String, Wrong> {
+pub(super) fn variable(text: &str) -> Result<String, Message> {
     let first = text.chars().next().is_some_and(|one| one.is_ascii_alphabetic() || one == '_');
     let rest = text.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
     if first && rest && text.len() <= NAME_MAX {
         return Ok(text.to_owned());
     }
-    let next = "write the variable's name, for example MODULE_SECRET, and put the secret into the variable";
-    Err(Wrong::new("is not the name of a variable", next))
+    Err(Message::new("setting-variable"))
 }
 
 /// Checks a name of the engine: 1 to 200 characters without control characters.
-pub(super) fn name(text: &str) -> Result<String, Wrong> {
+pub(super) fn name(text: &str) -> Result<String, Message> {
     if text.is_empty() || text.chars().count() > NAME_MAX || text.contains(char::is_control) {
-        let next = format!("write 1 to {NAME_MAX} characters without control characters");
-        return Err(Wrong::new("is no name", next));
+        return Err(Message::new("setting-name").number("max", NAME_MAX));
     }
     Ok(text.to_owned())
 }
 
 /// Checks the name of a column, a trigger, or a table without its schema.
-pub(super) fn identifier(text: &str) -> Result<String, Wrong> {
+pub(super) fn identifier(text: &str) -> Result<String, Message> {
     // PostgreSQL truncates longer names, so two of them could become the same.
     if text.is_empty() || text.len() > 63 || text.contains(char::is_control) {
-        return Err(Wrong::new("is no name of the database", "write 1 to 63 bytes without control characters"));
+        return Err(Message::new("setting-identifier"));
     }
     if text.contains('.') {
-        return Err(Wrong::new("has a dot in it", "leave the dot out: only tables and views have a schema"));
+        return Err(Message::new("setting-identifier-dot"));
     }
     Ok(text.to_owned())
 }
 
 /// Checks the name of a table or a view, with or without its schema.
-pub(super) fn relation(text: &str) -> Result<String, Wrong> {
-    let next = "write TABLE or SCHEMA.TABLE, without quotes";
-    match text.split('.').collect::<Vec<_>>().as_slice() {
-        [table] => identifier(table).map(|_| text.to_owned()),
-        [schema, table] => identifier(schema).and_then(|_| identifier(table)).map(|_| text.to_owned()),
-        _ => Err(Wrong::new("has more than one dot", next)),
+pub(super) fn relation(text: &str) -> Result<String, Message> {
+    let parts: Vec<&str> = text.split('.').collect();
+    match parts.len() <= 2 && parts.iter().all(|part| identifier(part).is_ok()) {
+        true => Ok(text.to_owned()),
+        false => Err(Message::new("setting-relation")),
     }
-    .map_err(|wrong| Wrong::new(wrong.cause, next))
 }
 
 /// Checks the size of a condition in SQL. The database checks its syntax.
-pub(super) fn condition(text: &str) -> Result<String, Wrong> {
+pub(super) fn condition(text: &str) -> Result<String, Message> {
     if text.trim().is_empty() || text.len() > TEXT_MAX || text.contains('\0') {
-        let next = format!("write a condition of 1 to {TEXT_MAX} bytes, or leave the key out");
-        return Err(Wrong::new("is no condition", next));
+        return Err(Message::new("setting-condition").number("max", TEXT_MAX));
     }
     Ok(text.to_owned())
 }
 
 /// Checks an address or a network, as in `10.0.0.0/8`.
-pub(super) fn network(text: &str) -> Result<String, Wrong> {
-    let wrong = || Wrong::new("has an entry that is no network", "write networks such as 10.0.0.0/8 or 192.168.1.7");
-    Network::parse(text).map(|_| text.to_owned()).ok_or_else(wrong)
+pub(super) fn network(text: &str) -> Result<String, Message> {
+    Network::parse(text).map(|_| text.to_owned()).ok_or_else(|| Message::new("setting-network"))
 }
 
 /// A range of IP addresses.

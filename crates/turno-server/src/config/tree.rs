@@ -1,6 +1,8 @@
 //! The file as a tree in which every node knows its line. The tree knows nothing of the keys and their values.
 
-use crate::failure::Failure;
+use super::origin::Origin;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -23,7 +25,7 @@ pub(super) enum Content {
     Switch(bool),
     List(Vec<Node>),
     Table(Nodes),
-    /// A kind that no key accepts, in words.
+    /// A kind that no key accepts, by the id of its message.
     Other(&'static str),
 }
 
@@ -39,34 +41,34 @@ pub(super) fn by_line(nodes: &Nodes) -> Vec<(&String, &Node)> {
 
 impl Content {
     /// Describes the kind for an error message.
-    pub(super) fn describe(&self) -> &'static str {
+    pub(super) fn describe(&self) -> Message {
         match self {
-            Content::Text(_) => "a text",
-            Content::Whole(_) => "a whole number",
-            Content::Switch(true) => "true",
-            Content::Switch(false) => "false",
-            Content::List(_) => "a list",
-            Content::Table(_) => "a table",
-            Content::Other(words) => words,
+            Content::Text(_) => Message::new("form-text"),
+            Content::Whole(_) => Message::new("form-number"),
+            Content::Switch(on) => Message::verbatim(on),
+            Content::List(_) => Message::new("form-list"),
+            Content::Table(_) => Message::new("form-table"),
+            Content::Other(id) => Message::new(id),
         }
     }
 }
 
 /// Reads and parses the file.
 pub(super) fn read(path: &Path) -> Result<Nodes, Failure> {
-    let cause = |why: String| format!("failed to read the configuration {}: {why}", path.display());
-    let next = "check the path given with --config or TURNO_CONFIG, and that this user may read it";
-    let failed = |why: String| Failure::failed(cause(why), next);
-    let size = std::fs::metadata(path).map_err(|error| match error.kind() {
+    let failed = |error: std::io::Error| {
+        let message = Message::new("config-unreadable").text("path", path.display()).message("cause", io_cause(&error));
         // A missing file is a typing mistake, so the exit code is 2.
-        std::io::ErrorKind::NotFound => Failure::usage(cause(error.to_string()), next),
-        _ => failed(error.to_string()),
-    });
-    let size = size?.len();
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::usage(message),
+            _ => Failure::failed(message),
+        }
+    };
+    let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > FILE_MAX {
-        return Err(failed(format!("it has {size} bytes, more than {FILE_MAX}")));
+        let message = Message::new("config-too-large").text("path", path.display());
+        return Err(Failure::failed(message.number("size", size).number("max", FILE_MAX)));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(failed)?;
     parse(path, &text)
 }
 
@@ -74,8 +76,9 @@ pub(super) fn read(path: &Path) -> Result<Nodes, Failure> {
 pub(super) fn parse(path: &Path, text: &str) -> Result<Nodes, Failure> {
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        let cause = format!("{} line {line}: {}", path.display(), error.message().replace('\n', "; "));
-        Failure::usage(cause, "correct the line; the file is TOML, where texts stand in quotes")
+        let origin = Origin::File { path: path.into(), line }.message();
+        let cause = error.message().replace('\n', "; ");
+        Failure::usage(Message::new("config-syntax").message("origin", origin).text("cause", cause))
     })?;
     Ok(nodes(text, table.get_ref()))
 }
@@ -94,11 +97,11 @@ fn content(text: &str, value: &DeValue<'_>) -> Content {
         DeValue::String(string) => Content::Text(string.to_string()),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(number) => Content::Whole(number),
-            Err(_) => Content::Other("a number beyond 64 bits"),
+            Err(_) => Content::Other("form-large-number"),
         },
-        DeValue::Float(_) => Content::Other("a number with a fraction"),
+        DeValue::Float(_) => Content::Other("form-fraction"),
         DeValue::Boolean(on) => Content::Switch(*on),
-        DeValue::Datetime(_) => Content::Other("a date"),
+        DeValue::Datetime(_) => Content::Other("form-date"),
         DeValue::Array(array) => {
             let node = |one: &toml::Spanned<DeValue<'_>>| Node {
                 line: line_of(text, one.span().start),
@@ -149,8 +152,8 @@ mod tests {
         ];
         for (text, line) in ugly {
             let failure = parse(Path::new("t.toml"), text).unwrap_err();
-            assert!(failure.cause.starts_with(&format!("t.toml line {line}: ")), "{text:?}: {}", failure.cause);
-            assert!(!failure.next.is_empty());
+            assert!(failure.cause().starts_with(&format!("t.toml line {line}: ")), "{text:?}: {}", failure.cause());
+            assert!(!failure.next().is_empty());
         }
         let deep = format!("x = {}1{}", "[".repeat(5_000), "]".repeat(5_000));
         assert!(parse(Path::new("t.toml"), &deep).is_err(), "deep nesting would overflow the stack");
@@ -159,7 +162,7 @@ mod tests {
     #[test]
     fn an_unreadable_file_is_named_with_the_cause() {
         let failure = read(Path::new("no/such/turno.toml")).unwrap_err();
-        assert!(failure.cause.contains("no/such/turno.toml"), "{}", failure.cause);
-        assert!(failure.next.contains("--config"));
+        assert!(failure.cause().contains("no/such/turno.toml"), "{}", failure.cause());
+        assert!(failure.next().contains("--config"));
     }
 }

@@ -4,7 +4,8 @@ use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 /// How the names of the folders begin.
 const PREFIX: &str = "turno-demo-";
@@ -34,13 +35,12 @@ impl TemporaryFolder {
                 Ok(running) => return Ok(Self { path, _running: running }),
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
                 Err(error) => {
-                    let cause = format!("failed to create {}: {error}", path.display());
-                    return Err(Failure::failed(cause, "set TMPDIR to a folder that can be written"));
+                    let message = Message::new("demo-folder").text("path", path.display());
+                    return Err(Failure::failed(message.message("cause", io_cause(&error))));
                 }
             }
         }
-        let cause = format!("{} is full of folders of earlier demos", parent.display());
-        Err(Failure::failed(cause, "remove the folders named turno-demo-* there"))
+        Err(Failure::failed(Message::new("demo-folders-full").text("path", parent.display())))
     }
 
     pub(crate) fn url(&self) -> String {

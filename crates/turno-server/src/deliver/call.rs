@@ -20,6 +20,7 @@ use super::guard::{Guard, GuardedResolver, REFUSED};
 use super::signature::{Secret, seconds};
 use crate::client::{part, tls_ready};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 /// How many bytes of a refusal's body are kept for the error message.
 const EXCERPT: usize = 1_024;
@@ -70,9 +71,7 @@ impl EndpointClient {
                 .user_agent(concat!("turno/", env!("CARGO_PKG_VERSION")))
         };
         let built = |builder: reqwest::ClientBuilder| {
-            builder.build().map_err(|error| {
-                Failure::failed(format!("failed to prepare for HTTP: {error}"), "check the machine's certificates")
-            })
+            builder.build().map_err(|error| Failure::failed(Message::new("http-client-failed").text("cause", error)))
         };
         let guarded = built(builder().dns_resolver(Arc::new(GuardedResolver(guard.clone()))))?;
         Ok(EndpointClient { trusted: built(builder())?, guarded, guard })

@@ -24,7 +24,8 @@ use tower::ServiceExt;
 use super::Front;
 use super::app::App;
 use super::stop::Stop;
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 /// How long a client may take to send its headers.
 const HEADERS_TIME: Duration = Duration::from_secs(10);
@@ -141,7 +142,7 @@ impl Server {
 /// Delivers to endpoints until the server stops.
 async fn push(app: Arc<App>, stopping: watch::Receiver<bool>) {
     if let Err(failure) = app.deliveries.run(app.trusted().clone(), app.limits.stop_grace, stopping).await {
-        tracing::error!(cause = failure.cause, "nothing is sent to endpoints");
+        tracing::error!(cause = failure.into_message().english(), "nothing is sent to endpoints");
     }
 }
 
@@ -207,13 +208,10 @@ fn serve<F>(
 }
 
 fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
-    let next = match error.kind() {
-        ErrorKind::AddrInUse => {
-            "stop what listens there, or choose another port with --listen (port 0 takes a free one)"
-        }
-        ErrorKind::PermissionDenied => "choose a port above 1023 with --listen",
-        ErrorKind::AddrNotAvailable => "this machine does not have that address; 127.0.0.1:7171 always works",
-        _ => "check the address given with --listen or TURNO_LISTEN",
-    };
-    Failure::failed(format!("failed to listen on {listen}: {error}"), next)
+    Failure::failed(match error.kind() {
+        ErrorKind::AddrInUse => Message::new("listen-port-taken").text("address", listen),
+        ErrorKind::PermissionDenied => Message::new("listen-permission").text("address", listen),
+        ErrorKind::AddrNotAvailable => Message::new("listen-unknown-address").text("address", listen),
+        _ => Message::new("listen-failed").text("address", listen).message("cause", io_cause(error)),
+    })
 }

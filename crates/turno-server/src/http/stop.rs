@@ -1,6 +1,7 @@
 //! The signals that stop the server: Ctrl-C, and SIGTERM from a supervisor.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 /// Listens for signals from its creation on.
 #[derive(Debug)]
@@ -13,10 +14,7 @@ impl Stop {
     #[cfg(unix)]
     pub(super) fn new() -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error| {
-            let cause = format!("failed to listen for signals: {error}");
-            Failure::failed(cause, "start it again; report it if it repeats")
-        };
+        let failed = |error| Failure::failed(Message::new("signals-failed").message("cause", io_cause(&error)));
         let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let terminate = signal(SignalKind::terminate()).map_err(failed)?;
         Ok(Self { signals: [interrupt, terminate] })

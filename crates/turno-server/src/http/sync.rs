@@ -283,8 +283,7 @@ async fn load_view(
         SourceTrouble::Refused(refused) => with_next(refused.message()),
         SourceTrouble::Rejected(cause) => Message::verbatim(cause),
     });
-    let unsigned = || app.deliveries.unsigned(&source.queue);
-    let trouble = trouble.or_else(|| unsigned().map(|why| Message::new("error-setting").sentence("cause", why)));
+    let trouble = trouble.or_else(|| app.deliveries.unsigned(&source.queue).cloned().map(with_next));
     let problem = trouble.as_ref().map(|trouble| trouble.render(&app.texts, Language::English));
     let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {

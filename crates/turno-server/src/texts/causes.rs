@@ -8,15 +8,9 @@ mod lease;
 mod source;
 mod store;
 
-use std::sync::LazyLock;
-
 use turno::{Error, Misuse};
 
 use super::message::Message;
-use super::sentences::Book;
-use super::{Language, Texts};
-
-pub(super) const ENGLISH: &str = include_str!("../../locales/causes.en.ftl");
 
 /// An error that has a message for people.
 pub(crate) trait Cause {
@@ -77,17 +71,6 @@ impl Cause for Misuse {
             Misuse::NoKey => Message::new("error-no-key"),
             Misuse::DatabaseUrl => Message::new("error-database-url"),
         }
-    }
-}
-
-/// Every sentence with its message name, in the order of the file.
-static SENTENCES: LazyLock<Book> = LazyLock::new(|| Book::default().with(ENGLISH, "because-"));
-
-/// Translates a cause. Returns it unchanged if no sentence matches.
-pub(crate) fn translate(texts: &Texts, language: Language, cause: &str) -> String {
-    match language {
-        Language::English => cause.to_owned(),
-        Language::Spanish => SENTENCES.translate(texts, language, cause).unwrap_or_else(|| cause.to_owned()),
     }
 }
 

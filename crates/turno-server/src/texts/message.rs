@@ -4,6 +4,7 @@
 //! language.
 
 use std::fmt::Display;
+use std::sync::LazyLock;
 
 use fluent_bundle::FluentArgs;
 use turno::Permission;
@@ -15,6 +16,7 @@ use super::{Language, Texts};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     id: &'static str,
+    /// An attribute of the message in the locale files, such as `next`.
     attribute: Option<&'static str>,
     args: Vec<(&'static str, Arg)>,
 }
@@ -32,8 +34,8 @@ enum Arg {
     Permission(Permission),
     /// Another message inside this one.
     Message(Message),
-    /// An English sentence of the configuration, which is translated by its words.
-    Sentence(String),
+    /// Several messages, joined by a separator.
+    List(Vec<Message>, &'static str),
 }
 
 impl Message {
@@ -42,7 +44,7 @@ impl Message {
         Message { id, attribute: None, args: Vec::new() }
     }
 
-    /// Makes a message of a text that no language changes, such as the answer of a database.
+    /// Makes a message of a text that no language changes, such as the answer of a server.
     pub(crate) fn verbatim(text: impl Display) -> Message {
         Message::new("error-text").text("text", text)
     }
@@ -77,19 +79,25 @@ impl Message {
         self.with(name, Arg::Permission(value))
     }
 
-    /// Adds an English sentence of the configuration, which is translated by its words.
-    pub(crate) fn sentence(self, name: &'static str, value: impl Display) -> Message {
-        self.with(name, Arg::Sentence(value.to_string()))
-    }
-
     /// Adds a message, which is rendered in the same language.
     pub(crate) fn message(self, name: &'static str, value: Message) -> Message {
         self.with(name, Arg::Message(value))
     }
 
+    /// Adds several messages, which are rendered in the same language and joined.
+    pub(crate) fn list(self, name: &'static str, values: Vec<Message>, separator: &'static str) -> Message {
+        self.with(name, Arg::List(values, separator))
+    }
+
     fn with(mut self, name: &'static str, arg: Arg) -> Message {
         self.args.push((name, arg));
         self
+    }
+
+    /// Renders the message in English, for the log.
+    pub(crate) fn english(&self) -> String {
+        static TEXTS: LazyLock<Texts> = LazyLock::new(|| Texts::load_terminal(Language::English));
+        self.render(&TEXTS, Language::English)
     }
 
     /// Renders the message. A missing id is shown as it is, which is better than no text; a test finds missing ids.
@@ -103,11 +111,14 @@ impl Message {
                 Arg::Permission(permission) => {
                     args.set(*name, texts.permission(language, permission.as_str()));
                 }
-                Arg::Sentence(text) => args.set(*name, super::causes::translate(texts, language, text)),
                 Arg::Message(message) => args.set(*name, message.render(texts, language)),
+                Arg::List(messages, separator) => {
+                    let rendered: Vec<_> = messages.iter().map(|message| message.render(texts, language)).collect();
+                    args.set(*name, rendered.join(separator));
+                }
             }
         }
-        let id = self.attribute.map_or_else(|| self.id.to_owned(), |name| format!("{}.{name}", self.id));
-        texts.find(language, &id, &args).map_or_else(|| id.clone(), std::borrow::Cow::into_owned)
+        let id = self.attribute.map_or_else(|| self.id.to_owned(), |attribute| format!("{}.{attribute}", self.id));
+        texts.find(language, &id, &args).map_or(id.clone(), std::borrow::Cow::into_owned)
     }
 }

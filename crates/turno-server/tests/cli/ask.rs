@@ -55,24 +55,24 @@ async fn a_held_lease_is_refused_with_its_holder(world: World) {
 async fn an_offer_is_printed_as_the_callers_turn(world: World) {
     let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
     let output = leo.run(&["lease", "turn", "caja:3"]).await;
-    assert!(output.done().starts_with("it is your turn now: claim it within "), "{output:?}");
+    assert!(output.done().starts_with("it is your turn: claim it within "), "{output:?}");
     ana.run(&["lease", "claim", "caja:4"]).await.done();
     let output = leo.run(&["lease", "turn", "caja:4"]).await;
-    assert!(output.done().starts_with("number 1 in line, kept for "), "{output:?}");
+    assert!(output.done().starts_with("number 1 in the waiting line; the place lasts "), "{output:?}");
 }
 
 async fn a_release_request_for_a_free_lease_has_no_recipient(world: World) {
     let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
     let output = leo.run(&["lease", "request-release", "caja:3"]).await;
-    assert!(output.code == Some(0) && output.talk.contains("nobody holds it, so nobody was asked"), "{output:?}");
+    assert!(output.code == Some(0) && output.talk.contains("the lease is free, so no request was sent"), "{output:?}");
     ana.run(&["lease", "claim", "caja:3"]).await.done();
     let output = leo.run(&["lease", "request-release", "caja:3"]).await;
-    assert!(output.talk.contains("the holder was asked to let go"), "{output:?}");
+    assert!(output.talk.contains("the holder was asked to release it"), "{output:?}");
 }
 
 async fn why_names_the_holder_in_a_sentence(world: World) {
     let (ana, leo) = (Shell::signed_in(&world, "ana").await, Shell::signed_in(&world, "leo").await);
-    assert_eq!(leo.run(&["why", "caja:3"]).await.done(), "caja:3 is free: nobody holds it.");
+    assert_eq!(leo.run(&["why", "caja:3"]).await.done(), "caja:3 is free.");
     ana.run(&["lease", "claim", "caja:3"]).await.done();
     let output = leo.run(&["why", "caja:3"]).await;
     assert!(output.done().starts_with("caja:3 is held by Ana Pérez (ana) for "), "{output:?}");
@@ -131,7 +131,7 @@ async fn an_answer_of_another_server_is_explained(world: World) {
         stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi").unwrap();
     });
     let refused = Shell::at(&world).run(&["lease", "get", "caja:3", "--server", &other]).await;
-    assert!(refused.refused(1).contains("not as Turno does"), "{refused:?}");
+    assert!(refused.refused(1).contains("not as a Turno server"), "{refused:?}");
     answering.join().unwrap();
 }
 
@@ -141,5 +141,5 @@ async fn healthcheck_distinguishes_a_healthy_server_from_none(mut world: World) 
     let beside = Shell::at(&world).without("TURNO_URL").with("TURNO_LISTEN", &listen);
     assert_eq!(beside.run(&["healthcheck"]).await.done(), "ready");
     world.server.kill();
-    assert!(Shell::at(&world).run(&["healthcheck"]).await.refused(1).contains("nothing answers"));
+    assert!(Shell::at(&world).run(&["healthcheck"]).await.refused(1).contains("no server answers"));
 }

@@ -198,7 +198,7 @@ async fn invalid_arguments_are_usage_errors_with_and_without_a_server(world: Wor
     for (typed, says) in [
         (run("job", &["--ttl", "10ms"]), "--ttl must lie between 100"),
         (words(&["lease", "claim", "caja:1", "--ttl", "10ms"]), "--ttl must lie between 100"),
-        (here, "the ttl must lie between 100"),
+        (here, "the ttl must be between 100"),
         (words(&["lease", "get", ""]), "resource is empty"),
         (words(&["lease", "claim", "a\tb"]), "resource contains a control character"),
         (run("", &[]), "resource is empty"),

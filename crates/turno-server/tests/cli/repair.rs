@@ -32,7 +32,7 @@ async fn a_lane_with_two_heads_is_repaired_beside_the_server(world: World) {
     assert!(found.refused(1).contains("turno check --repair"), "{found:?}");
     assert!(found.out.contains("Q1  queue bot, key ana  2 items are ready at once"), "{found:?}");
     let mended = shell.run(&["check", "--repair"]).await;
-    assert_eq!(mended.done(), "mended  queue bot, key ana  1 item corrected");
+    assert_eq!(mended.done(), "repaired  queue bot, key ana  1 item corrected");
     assert_eq!(shell.run(&["check", "--repair", "--json"]).await.json(), json!({ "findings": [], "mended": [] }));
     let entries = eva.get("/v1/audit?action=queue_repair").await.expect(200);
     assert_eq!((&entries["items"][0]["resource"], entries["items"].as_array().unwrap().len()), (&json!("bot/ana"), 1));

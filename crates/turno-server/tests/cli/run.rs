@@ -133,6 +133,10 @@ async fn the_database_argument_overrides_a_server_in_the_environment(world: Worl
     let ran = elsewhere.run(&["run", "--database", &world.url, "--resource", "job", "--", "echo", "ran"]).await;
     assert_eq!(ran.done(), "ran");
     assert!(
-        elsewhere.run(&["run", "--resource", "job", "--", "echo", "ran"]).await.refused(1).contains("nothing answers")
+        elsewhere
+            .run(&["run", "--resource", "job", "--", "echo", "ran"])
+            .await
+            .refused(1)
+            .contains("no server answers")
     );
 }

@@ -267,7 +267,7 @@ async fn the_demo_on_postgresql_delivers_changes_of_a_table(world: World) {
         return assert!(users(&world).await.is_none());
     }
     let refused = Running::demo(&world.url).err().expect("the demo refuses a database that is in use");
-    assert!(refused.contains("has a schema turno already") && refused.contains("createdb"), "{refused}");
+    assert!(refused.contains("already has a schema turno") && refused.contains("createdb"), "{refused}");
     let fresh = turno_testkit::postgres::Cluster::for_tests().fresh_database().await;
     let _demo = Running::demo(&fresh).unwrap_or_else(|stderr| panic!("{stderr}"));
     let (database, connection) = tokio_postgres::connect(&fresh, tokio_postgres::NoTls).await.unwrap();

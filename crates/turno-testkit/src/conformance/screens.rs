@@ -130,7 +130,7 @@ async fn held_leases_are_listed_by_prefix_holder_and_cursor(world: World) {
     // In the order of their bytes, on both stores. `_` and `%` are no wildcards.
     let names = ["a", "job:", "job:1", "job:\u{10ffff}z", "job;", "k_%", "ká"];
     for (name, who) in names.iter().zip(["ana", "luis", "ana", "ana", "luis", "ana", "ana"]) {
-        world.turno.lease_command(world.turno.command(*name, who, claim()).unwrap()).await.unwrap();
+        world.turno.lease_command(world.turno.command(name, who, claim()).unwrap()).await.unwrap();
     }
     let force = Action::ForceRelease { reason: "fin".to_owned(), fence: None };
     world.turno.lease_command(world.turno.command("a", "eva", force).unwrap()).await.unwrap();

@@ -26,8 +26,6 @@ pub(super) struct Entrance {
     pub(super) name: &'static str,
     pub(super) user: UserId,
     pub(super) link: String,
-    /// Describes the person's role.
-    pub(super) what: &'static str,
 }
 
 /// What the demo prints for a visitor.
@@ -41,14 +39,10 @@ pub(super) struct Office {
 /// Adds the people, their links, and the first tasks.
 pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
     let mut entrances = Vec::new();
-    for (id, name, role, what) in [
-        ("ana", "Ana", Role::Editor, "an editor"),
-        ("leo", "Leo", Role::Editor, "another editor"),
-        ("eva", "Eva", Role::Admin, "an administrator"),
-    ] {
+    for (id, name, role) in [("ana", "Ana", Role::Editor), ("leo", "Leo", Role::Editor), ("eva", "Eva", Role::Admin)] {
         let person = turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, role)?).await?;
         let link = turno.make_link(LinkFor::SignIn(person.id.clone()), LINKS.into()).await?;
-        entrances.push(Entrance { name, user: person.id, link, what });
+        entrances.push(Entrance { name, user: person.id, link });
     }
     for (id, name) in COLLEAGUES {
         turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, Role::Editor)?).await?;

@@ -25,7 +25,9 @@ use crate::config::endpoint::EndpointFields;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, PushGuard};
 use crate::deliver::{Deliveries, Guard};
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::causes;
+use crate::texts::message::Message;
 
 /// The interval between two probes while the module is down.
 const PROBE: Span = Span::from_secs(4);
@@ -51,14 +53,14 @@ pub(super) struct Siper {
 
 /// Connects to the database. Refuses one that already has a schema the demo would create.
 pub(super) async fn connect(url: &str) -> Result<Siper, Failure> {
-    let next = "name a database that exists and can be reached without TLS, or leave out --database";
-    let failed = |error: tokio_postgres::Error| Failure::failed(format!("failed to reach the database: {error}"), next);
+    let failed = |error: tokio_postgres::Error| {
+        Failure::failed(Message::new("demo-unreachable").text("cause", render_cause(&error)))
+    };
     let (sql, connection) = tokio_postgres::connect(url, NoTls).await.map_err(failed)?;
     tokio::spawn(connection);
     let found = sql.query(include_str!("siper/fresh.sql"), &[]).await.map_err(failed)?;
     if let Some(schema) = found.first().map(|row| row.get::<_, String>(0)) {
-        let cause = format!("the database has a schema {schema} already, and the demo does not touch what is yours");
-        return Err(Failure::usage(cause, "make an empty one for it, for example with `createdb turno_demo`"));
+        return Err(Failure::usage(Message::new("demo-not-empty").text("schema", schema)));
     }
     Ok(Siper { sql })
 }
@@ -66,14 +68,14 @@ pub(super) async fn connect(url: &str) -> Result<Siper, Failure> {
 /// Creates the table and installs its source. Returns the source with the module as its destination.
 pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) -> Result<SyncSource, Failure> {
     let table = include_str!("../../../../../docs/guides/sync-siper.sql");
-    let failed =
-        |error: String| Failure::failed(format!("the demo cannot be set up: {error}"), "use an empty database");
-    siper.sql.batch_execute(table).await.map_err(|error| failed(error.to_string()))?;
+    let failed = |cause: Message| Failure::failed(Message::new("demo-setup").message("cause", cause));
+    let library = |error: Error| failed(causes::message(&error));
+    siper.sql.batch_execute(table).await.map_err(|error| failed(Message::verbatim(render_cause(&error))))?;
     let source = Source::siper();
     let policy = Policy { backoff: Span(1_000), ..Policy::for_kind(Kind::Sync) };
-    turno.put_queue(source.queue.clone(), policy).await.map_err(|error| failed(error.to_string()))?;
-    turno.sync(source.clone()).install().await.map_err(|error| failed(error.to_string()))?;
-    let address = module.local_addr().map_err(|error| failed(error.to_string()))?;
+    turno.put_queue(source.queue.clone(), policy).await.map_err(library)?;
+    turno.sync(source.clone()).install().await.map_err(library)?;
+    let address = module.local_addr().map_err(|error| failed(io_cause(&error)))?;
     let fields = EndpointFields {
         url: format!("http://{address}/usuarios/{{key}}"),
         method: None,
@@ -82,8 +84,13 @@ pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) 
         concurrency: None,
         probe_ms: Some(PROBE.0),
     };
-    let endpoint = fields.endpoint("PUT").map_err(|bad| failed(bad.to_string()))?;
+    let endpoint = fields.endpoint("PUT").map_err(|bad| failed(bad.message()))?;
     Ok(SyncSource { source, probe: PROBE, deliver: Some(endpoint), deliver_is_presets: false })
+}
+
+/// Returns the database's own words, or the error of the connection.
+fn render_cause(error: &tokio_postgres::Error) -> String {
+    error.as_db_error().map_or_else(|| error.to_string(), |refused| refused.message().to_owned())
 }
 
 /// Returns the deliveries to the module.

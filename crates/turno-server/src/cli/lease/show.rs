@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::cli::output::{Card, cell, span};
 use crate::client::Answer;
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 /// Renders a holder: `Ana Pérez (ana), worker-1`.
 pub(in crate::cli) fn person(holder: &Value) -> String {
@@ -22,16 +23,13 @@ pub(in crate::cli) fn person(holder: &Value) -> String {
 
 /// Renders how an ownership ended, in one cell.
 pub(in crate::cli) fn render_ending(ending: &Value) -> String {
-    let mut words = [&ending["reason"], &ending["cause"]].map(|word| translate(&cell(word).replace('_', " "))).to_vec();
+    let mut words = [&ending["reason"], &ending["cause"]].map(|code| word("ending", &cell(code))).to_vec();
     words.dedup();
-    let mut text = words.join(", ");
     if !ending["by"].is_null() {
-        text = format!("{text}, {}", translate(&format!("by {}", person(&ending["by"]))));
+        words.push(render(&Message::new("lease-by").text("person", person(&ending["by"]))));
     }
-    if let Some(note) = ending["note"].as_str() {
-        text = format!("{text}: {note}");
-    }
-    text
+    let words = words.join(", ");
+    ending["note"].as_str().map_or(words.clone(), |note| format!("{words}: {note}"))
 }
 
 /// Returns the state of the lease: `locked`, `free` or `offered`.
@@ -42,7 +40,14 @@ pub(in crate::cli) fn state(lease: &Value) -> &str {
 /// Prints all properties of a lease.
 pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
     let mut card = Card::default();
-    card.line("state", translate(&format!("{}{}", state(lease), if lease["mine"] == true { ", yours" } else { "" })));
+    let shown = word("lease", state(lease));
+    card.line(
+        "state",
+        match lease["mine"] == true {
+            true => render(&Message::new("lease-mine").text("state", shown)),
+            false => shown,
+        },
+    );
     if lease["holder"].is_object() {
         card.line("holder", person(&lease["holder"]));
         card.line("fence", cell(&lease["fence"]));
@@ -50,38 +55,44 @@ pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
         card.line("since", answer.since(&lease["locked_at"]));
         card.line("heartbeat", answer.since(&lease["heartbeat_at"]));
         card.line("expires", answer.since(&lease["expires_at"]));
-        card.line("rolling", lease["rolling_in_ms"].as_i64().map(|ms| format!("in {} unless there is work", span(ms))));
+        card.line(
+            "rolling",
+            lease["rolling_in_ms"].as_i64().map(|ms| render(&Message::new("lease-unless-work").text("span", span(ms)))),
+        );
     }
     if lease["offered_to"].is_object() {
-        card.line("offered to", person(&lease["offered_to"]));
+        card.line("offered-to", person(&lease["offered_to"]));
     }
     card.line("waiting", lease["waiting"].as_i64().filter(|&waiting| waiting > 0).map(|waiting| waiting.to_string()));
     for request in lease["requests"].as_array().into_iter().flatten() {
-        let message = request["message"].as_str().map_or_else(String::new, |message| format!(": {message}"));
-        let asked = translate(&format!("by {}, {}", person(&request["by"]), answer.when(&request["at"])));
-        card.line("asked for", format!("{asked}{message}"));
+        let id = if request["message"].is_string() { "lease-requested-message" } else { "lease-requested" };
+        let asked = Message::new(id).text("person", person(&request["by"])).text("when", answer.when(&request["at"]));
+        card.line("asked-for", render(&asked.text("message", cell(&request["message"]))));
     }
-    card.print(lease["resource"].as_str().unwrap_or("lease"));
+    card.print(lease["resource"].as_str().unwrap_or_default());
 }
 
 /// Renders in one sentence who holds the lease.
 pub(in crate::cli) fn sentence(answer: &Answer, lease: &Value) -> String {
-    let resource = lease["resource"].as_str().map_or_else(|| translate("it"), str::to_owned);
-    let waiting = match lease["waiting"].as_i64() {
-        Some(1) => format!("; {}", translate("one is waiting")),
-        Some(n) if n > 1 => format!("; {}", translate(&format!("{n} are waiting"))),
-        _ => String::new(),
-    };
+    let resource = lease["resource"].as_str().map_or_else(|| Message::new("lease-this"), Message::verbatim);
     let sentence = match state(lease) {
         "locked" => {
-            let who = if lease["mine"] == true { "you".to_owned() } else { person(&lease["holder"]) };
+            let who = match lease["mine"] == true {
+                true => Message::new("lease-you"),
+                false => Message::verbatim(person(&lease["holder"])),
+            };
             let (lasting, until) = (answer.lasting(&lease["locked_at"]), answer.when(&lease["expires_at"]));
-            format!("{resource} is held by {who} {lasting} now; it ends {until} unless it is renewed")
+            let held = Message::new("lease-held").message("resource", resource).message("person", who);
+            held.text("lasting", lasting).text("until", until)
         }
         "offered" => {
-            format!("{resource} is free, but kept for {}, who is next in line", person(&lease["offered_to"]))
+            Message::new("lease-offered").message("resource", resource).text("person", person(&lease["offered_to"]))
         }
-        _ => format!("{resource} is free: nobody holds it"),
+        _ => Message::new("lease-free").message("resource", resource),
     };
-    format!("{}{waiting}.", translate(&sentence))
+    let sentence = match lease["waiting"].as_i64().filter(|waiting| *waiting > 0) {
+        Some(waiting) => Message::new("lease-and-waiting").message("sentence", sentence).number("count", waiting),
+        None => sentence,
+    };
+    format!("{}.", render(&sentence))
 }

@@ -11,8 +11,9 @@ use serde_json::value::RawValue;
 use super::super::duration;
 use super::super::output::{Table, cell, talk};
 use crate::client::{Answer, Client};
-use crate::failure::Failure;
-use crate::texts::terminal::{translate, word};
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 /// The most items that a server accepts in one call. More items are sent in several batches.
 const BATCH: usize = 1_000;
@@ -72,6 +73,11 @@ pub(super) async fn run(client: &Client, args: &Enqueue, json: bool) -> Result<(
     Ok(())
 }
 
+/// Examples of a payload and of a line, as a person types them.
+const OBJECT: &str = "'{\"text\":\"hola\"}'";
+const TEXT: &str = "'\"hola\"'";
+const EXAMPLE: &str = "{\"key\":\"a\",\"payload\":{}}";
+
 pub(super) fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
     let text = match text.strip_prefix('@') {
         Some(file) => read(Path::new(file))?,
@@ -79,10 +85,7 @@ pub(super) fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
         None => text.to_owned(),
     };
     serde_json::from_str(text.trim()).map_err(|error| {
-        Failure::usage(
-            format!("the payload is no JSON: {error}"),
-            "put it into single quotes, as in '{\"text\":\"hola\"}'; a text needs its own, as in '\"hola\"'",
-        )
+        Failure::usage(Message::new("payload-not-json").text("cause", error).text("object", OBJECT).text("text", TEXT))
     })
 }
 
@@ -90,7 +93,7 @@ pub(super) fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
 pub(in crate::cli) fn read(path: &Path) -> Result<String, Failure> {
     let (name, text) = if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
-            talk("reading from the keyboard; end with Ctrl-D");
+            talk(&Message::new("input-keyboard"));
         }
         let mut text = String::new();
         ("stdin".to_owned(), std::io::stdin().read_to_string(&mut text).map(|_| text))
@@ -98,7 +101,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<String, Failure> {
         (path.display().to_string(), std::fs::read_to_string(path))
     };
     text.map_err(|error| {
-        Failure::failed(format!("failed to read {name}: {error}"), "check its name, and that it is UTF-8")
+        Failure::failed(Message::new("input-unreadable").text("name", name).message("cause", io_cause(&error)))
     })
 }
 
@@ -106,25 +109,19 @@ async fn enqueue_lines(client: &Client, path: &str, json: bool) -> Result<(), Fa
     let text = read(&PathBuf::from("-"))?;
     let items = lines(&text)?;
     if items.is_empty() {
-        return Err(Failure::usage(
-            "stdin is empty: there are no items to enqueue",
-            "write one JSON object per line, for example {\"key\":\"a\",\"payload\":{}}",
-        ));
+        return Err(Failure::usage(Message::new("input-empty").text("example", EXAMPLE)));
     }
     let (all, mut sent) = (items.len(), 0);
     for batch in items.chunks(BATCH) {
         let (numbers, batch): (Vec<usize>, Vec<&RawValue>) = batch.iter().copied().unzip();
         let answer = client.try_post(path, &batch).await.map_err(|refusal| {
-            let mut failure = Failure::from(refusal.by_line(&numbers));
-            if sent > 0 {
-                failure.cause = format!("{} (the first {sent} items are stored)", failure.cause);
-            }
-            failure
+            let refusal = refusal.by_line(&numbers);
+            if sent > 0 { refusal.after(sent).into() } else { Failure::from(refusal) }
         })?;
         show(&answer, json);
         sent += batch.len();
         if all > BATCH {
-            talk(&format!("{sent} of {all}"));
+            talk(&Message::new("input-progress").number("sent", sent).number("all", all));
         }
     }
     Ok(())
@@ -133,19 +130,15 @@ async fn enqueue_lines(client: &Client, path: &str, json: bool) -> Result<(), Fa
 /// Parses one JSON object per line. Returns each unchanged, with the number of its line.
 fn lines(text: &str) -> Result<Vec<(usize, &RawValue)>, Failure> {
     if text.trim_start().starts_with('[') {
-        return Err(Failure::usage(
-            "stdin is a JSON array, not one JSON object per line",
-            "write each item of it on a line of its own, for example with: jq -c '.[]'",
-        ));
+        return Err(Failure::usage(Message::new("input-array")));
     }
     let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let parsed = numbered.map(|(index, line)| {
-        let wrong =
-            |cause| Failure::usage(cause, "write one item per line, for example {\"key\":\"a\",\"payload\":{}}");
+        let wrong = |id| Message::new(id).number("line", index + 1).text("example", EXAMPLE);
         let item: &RawValue = serde_json::from_str(line.trim())
-            .map_err(|error| wrong(format!("line {} is no JSON: {error}", index + 1)))?;
+            .map_err(|error| Failure::usage(wrong("input-line-json").text("cause", error)))?;
         if !item.get().starts_with('{') {
-            return Err(wrong(format!("line {} is no JSON object", index + 1)));
+            return Err(Failure::usage(wrong("input-line-object")));
         }
         Ok((index + 1, item))
     });
@@ -157,12 +150,16 @@ fn show(answer: &Answer, json: bool) {
         answer.print_json();
         return;
     }
-    let mut table = Table::new(&["ID", "OUTCOME"]);
+    let mut table = Table::new(&["id", "outcome"]);
     for result in answer.json["results"].as_array().into_iter().flatten() {
-        let differs = if result["differs"] == true { ", with another payload" } else { "" };
-        table.row([cell(&result["id"]), translate(&format!("{}{differs}", word("item", &cell(&result["outcome"]))))]);
+        let outcome = word("item", &cell(&result["outcome"]));
+        let outcome = match result["differs"] == true {
+            true => render(&Message::new("item-differs").text("outcome", outcome)),
+            false => outcome,
+        };
+        table.row([cell(&result["id"]), outcome]);
     }
-    table.print("nothing was sent");
+    table.print(&Message::new("items-none-sent"));
 }
 
 #[cfg(test)]
@@ -178,12 +175,12 @@ mod tests {
     #[test]
     fn invalid_json_is_refused_with_advice() {
         let failure = payload("hola").unwrap_err();
-        assert!(failure.next.contains("'\"hola\"'"), "{failure:?}");
+        assert!(failure.next().contains("'\"hola\"'"), "{failure:?}");
         let failure = lines("{}\n\n{").unwrap_err();
-        assert!(failure.cause.starts_with("line 3 "), "{failure:?}");
+        assert!(failure.cause().starts_with("line 3 "), "{failure:?}");
         let failure = lines("{}\n7").unwrap_err();
-        assert_eq!(failure.cause, "line 2 is no JSON object");
+        assert_eq!(failure.cause(), "line 2 is not a JSON object");
         let failure = lines(" [\n{},\n{}\n]\n").unwrap_err();
-        assert!(failure.cause.contains("array") && failure.next.contains("jq -c"), "{failure:?}");
+        assert!(failure.cause().contains("array") && failure.next().contains("jq -c"), "{failure:?}");
     }
 }

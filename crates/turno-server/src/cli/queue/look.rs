@@ -8,7 +8,8 @@ use super::super::output::{Card, Table, cell, printable, rounded, say, span};
 use super::policy;
 use crate::client::{Answer, Client, part, query};
 use crate::failure::Failure;
-use crate::texts::terminal::{translate, word};
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 #[derive(Args, Debug)]
 pub(super) struct List {
@@ -49,8 +50,17 @@ pub(super) async fn list(client: &Client, args: &List, json: bool) -> Result<(),
         answer.print_json();
         return Ok(());
     }
-    let mut table =
-        Table::new(&["QUEUE", "KIND", "PENDING", "IN PROCESS", "ERROR", "EXHAUSTED", "OLDEST", "DONE/MIN", ""]);
+    let mut table = Table::new(&[
+        "queue",
+        "kind",
+        "count-pending",
+        "count-in-process",
+        "count-error",
+        "count-exhausted",
+        "oldest",
+        "done-per-minute",
+        "",
+    ]);
     for queue in answer.items() {
         let counts = &queue["counts"];
         let oldest = queue["oldest_waiting_ms"].as_i64().map_or_else(|| "-".to_owned(), rounded);
@@ -66,7 +76,7 @@ pub(super) async fn list(client: &Client, args: &List, json: bool) -> Result<(),
             condition(&answer, queue),
         ]);
     }
-    table.print("no queues yet; make one with `turno queue put NAME --kind lane`");
+    table.print(&Message::new("queue-none"));
     answer.say_more();
     Ok(())
 }
@@ -76,22 +86,23 @@ fn condition(answer: &Answer, queue: &Value) -> String {
     let destination = &queue["destination"];
     let mut words = Vec::new();
     if queue["paused"] == true {
-        words.push(translate("paused"));
+        words.push(render(&Message::new("queue-state-paused")));
     }
     if destination["down"] == true {
-        words.push(translate(&format!("destination down {}", answer.lasting(&destination["down_since"]))));
+        let lasting = answer.lasting(&destination["down_since"]);
+        words.push(render(&Message::new("queue-state-down").text("lasting", lasting)));
     } else if queue["push"].is_object() {
-        words.push(translate("pushed"));
+        words.push(render(&Message::new("queue-state-pushed")));
     }
     words.join(", ")
 }
 
 /// Adds the latencies of the last minute, if there were deliveries.
 fn latency_lines(card: &mut Card, latency: &Value) {
-    for (name, what) in [("waited", "wait"), ("done after", "done")] {
+    for (name, what) in [("waited", "wait"), ("done-after", "done")] {
         let [half, most] = ["p50", "p95"].map(|which| latency[format!("{what}_{which}_ms")].as_i64());
         if let (Some(half), Some(most)) = (half, most) {
-            card.line(name, format!("{} (half of the last minute's), {} (95 of 100)", span(half), span(most)));
+            card.line(name, render(&Message::new("queue-latency").text("half", span(half)).text("most", span(most))));
         }
     }
 }
@@ -104,15 +115,14 @@ fn destination_lines(card: &mut Card, answer: &Answer, destination: &Value) {
     let failures = destination["failures"].as_u64().unwrap_or_default();
     if destination["down"] == true {
         let since = answer.since(&destination["down_since"]).unwrap_or_default();
-        card.line("destination", format!("down since {since}; no attempts are spent on it"));
-        card.line("next probe", answer.since(&destination["next_probe_at"]));
+        card.line("destination", render(&Message::new("destination-down").text("since", since)));
+        card.line("next-probe", answer.since(&destination["next_probe_at"]));
     } else if failures > 0 {
-        let calls = if failures == 1 { "call".to_owned() } else { format!("{failures} calls in a row") };
-        card.line("destination", format!("answers, but the last {calls} failed"));
+        card.line("destination", render(&Message::new("destination-failing").number("count", failures)));
     } else {
-        card.line("destination", "nothing is known against it".to_owned());
+        card.line("destination", render(&Message::new("destination-well")));
     }
-    card.line("last error", destination["last_error"].as_str().map(str::to_owned));
+    card.line("last-error", destination["last_error"].as_str().map(str::to_owned));
 }
 
 pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), Failure> {
@@ -124,20 +134,20 @@ pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), 
     let mut card = Card::default();
     let seen = &answer.json;
     if seen["paused"] == true {
-        card.line("paused", "nothing is handed out until it is resumed".to_owned());
+        card.line("paused", render(&Message::new("queue-nothing-out")));
     }
     if seen["managed_by_config"] == true {
-        card.line("set by", "the configuration file".to_owned());
+        card.line("set-by", render(&Message::new("queue-set-by-file")));
     }
     for (state, count) in seen["counts"].as_object().into_iter().flatten() {
-        card.line(&state.replace('_', " "), cell(count));
+        card.line(&format!("count-{}", state.replace('_', "-")), cell(count));
     }
     card.line(
-        "oldest waiting",
-        seen["oldest_waiting_ms"].as_i64().map(|ms| translate(&format!("for {}", rounded(ms)))),
+        "oldest-waiting",
+        seen["oldest_waiting_ms"].as_i64().map(|ms| render(&Message::new("when-for").text("span", rounded(ms)))),
     );
     for (rate, count) in seen["rates"].as_object().into_iter().flatten() {
-        card.line(&rate.replace("_per_minute", " in the last minute"), cell(count));
+        card.line(&format!("rate-{}", rate.trim_end_matches("_per_minute")), cell(count));
     }
     latency_lines(&mut card, &seen["latency"]);
     policy::lines(&mut card, &seen["policy"]);
@@ -161,7 +171,7 @@ pub(super) async fn items(client: &Client, args: &Items, json: bool) -> Result<(
         answer.print_json();
         return Ok(());
     }
-    let mut table = Table::new(&["ID", "KEY", "STATE", "ATTEMPTS", "CAME", "HOLDER", "LAST ERROR"]);
+    let mut table = Table::new(&["id", "key", "state", "attempts", "came", "holder", "last-error"]);
     for item in answer.items() {
         table.row([
             cell(&item["id"]),
@@ -173,7 +183,7 @@ pub(super) async fn items(client: &Client, args: &Items, json: bool) -> Result<(
             cell(&item["last_error"]),
         ]);
     }
-    table.print("no such items");
+    table.print(&Message::new("items-none"));
     answer.say_more();
     Ok(())
 }
@@ -192,17 +202,14 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     }
     // A trigger's mark has neither action nor payload.
     if item["revision"].is_number() && item["action"].is_null() && item["payload"].is_null() {
-        card.line("action", Some("decided at delivery").filter(|_| item["finished_at"].is_null()).map(str::to_owned));
+        let decided = item["finished_at"].is_null().then(|| render(&Message::new("item-decided")));
+        card.line("action", decided);
     }
     card.line("payload", item["payload"].to_string());
     card.line("came", answer.since(&item["enqueued_at"]));
     card.line("due", answer.since(&item["due_at"]));
     for happened in item["timeline"].as_array().into_iter().flatten() {
-        // The singular form, because Spanish has another word for it.
-        let what = match happened["what"].as_str() {
-            Some(ended @ ("exhausted" | "processed" | "cancelled")) => format!("was {ended}"),
-            _ => cell(&happened["what"]).replace('_', " "),
-        };
+        let what = format!("event-{}", cell(&happened["what"]).replace('_', "-"));
         card.line(&what, moment(&answer, happened));
     }
     card.print(&cell(&item["id"]));
@@ -212,14 +219,18 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
 /// Renders when something happened to an item, by whom, and with which error.
 fn moment(answer: &Answer, happened: &Value) -> String {
     let mut words = vec![answer.when(&happened["at"])];
-    for (name, before) in [("attempt", "attempt "), ("fence", "fence "), ("instance", ""), ("user", "by ")] {
-        if !happened[name].is_null() {
-            let word = format!("{before}{}", cell(&happened[name]));
-            words.push(if before.is_empty() { word } else { translate(&word) });
-        }
+    let parts = [
+        ("attempt", Some("event-attempt")),
+        ("fence", Some("event-fence")),
+        ("instance", None),
+        ("user", Some("event-by")),
+    ];
+    for (name, id) in parts.into_iter().filter(|(name, _)| !happened[*name].is_null()) {
+        let value = cell(&happened[name]);
+        words.push(id.map_or(value.clone(), |id| render(&Message::new(id).text(name, value))));
     }
     if happened["handed_at"].is_string() && happened["handed_at"] != happened["at"] {
-        words.push(translate(&format!("handed out {}", answer.when(&happened["handed_at"]))));
+        words.push(render(&Message::new("event-handed").text("when", answer.when(&happened["handed_at"]))));
     }
     let words = words.join(", ");
     if happened["error"].is_string() { format!("{words}: {}", cell(&happened["error"])) } else { words }
@@ -229,7 +240,9 @@ pub(super) async fn why(client: &Client, args: &Why, json: bool) -> Result<(), F
     let of = match (&args.item, &args.key) {
         (Some(item), _) => format!("items/{}", part(item)),
         (None, Some(key)) => format!("keys/{}", part(key)),
-        (None, None) => return Err(Failure::usage("neither an item nor a key", "name an item, or a key with --key")),
+        (None, None) => {
+            return Err(Failure::usage(Message::new("why-nothing")));
+        }
     };
     let answer = client.get(&format!("{}/{of}/why", super::path(&args.queue))).await?;
     if json {

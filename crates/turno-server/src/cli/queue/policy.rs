@@ -12,6 +12,8 @@ use super::super::output::{Card, cell, printable, span, talk};
 use super::enqueue::read;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 /// How often the command repeats reading and writing while others change the same policy.
 const TRIES: u32 = 20;
@@ -96,8 +98,8 @@ pub(super) async fn put(client: &Client, args: &Put, json: bool) -> Result<(), F
     if let (Some(was), Some(kind)) = (was, answer.json["kind"].as_str())
         && was != kind
     {
-        let rest = "what was not named is as a new queue of that kind has it";
-        talk(&format!("{} was {was} and is {kind} now; {rest}", args.queue));
+        let message = Message::new("queue-kind-changed").text("queue", &args.queue);
+        talk(&message.text("kind", was).text("other", kind));
     }
     if json {
         answer.print_json();
@@ -131,15 +133,12 @@ async fn before(client: &Client, args: &Put) -> Result<Before, Failure> {
         return Ok(Before { kept: Map::new(), was, seen: None });
     }
     let kept = match (&args.kind, known.get("kind")) {
-        (None, None) => Err(Failure::usage(
-            format!("there is no queue {} yet, and a new one needs a kind", args.queue),
-            "add --kind lane, inbox or sync; `turno queue list` shows what there is",
-        )),
+        (None, None) => Err(Failure::usage(Message::new("queue-needs-kind").text("queue", &args.queue))),
         // The values of one kind mean little for another, so changing the kind requires `--reset`.
-        (Some(kind), Some(was)) if was != kind => Err(Failure::usage(
-            format!("queue {} is of kind {}, and as {kind} nothing of its policy would stay", args.queue, cell(was)),
-            "add --reset to begin with the defaults of the new kind, or choose another name",
-        )),
+        (Some(kind), Some(was)) if was != kind => {
+            let message = Message::new("queue-kind-differs").text("queue", &args.queue);
+            Err(Failure::usage(message.text("kind", cell(was)).text("other", kind)))
+        }
         (_, Some(kind)) if args.reset => Ok(Map::from_iter([("kind".to_owned(), kind.clone())])),
         _ => Ok(follow(args, known)),
     };
@@ -162,10 +161,8 @@ fn body(args: &Put, before: Map<String, Value>) -> Result<Body, Failure> {
     if let Some(from) = &args.from {
         let text = read(from)?;
         let given: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
-            Failure::usage(
-                format!("{} holds no policy: {error}", from.display()),
-                "write a JSON object, for example {\"kind\":\"lane\",\"window_ms\":3000}",
-            )
+            let message = Message::new("policy-not-json").text("file", from.display()).text("cause", error);
+            Failure::usage(message.text("example", "{\"kind\":\"lane\",\"window_ms\":3000}"))
         })?;
         body = given.into_iter().fold(body, |body, (name, value)| body.with(&name, value));
     }
@@ -195,12 +192,11 @@ fn push(args: &Put) -> Option<Value> {
 
 /// Adds the endpoint of a pushed queue.
 pub(super) fn push_line(card: &mut Card, push: &Value) {
-    let signed = match push["secret_env"].as_str() {
-        Some(variable) => format!("signed with {}", printable(variable)),
-        None => "unsigned".to_owned(),
-    };
+    let id = if push["secret_env"].is_string() { "push-signed" } else { "push-unsigned" };
+    let message = Message::new(id).text("method", cell(&push["method"])).text("url", cell(&push["url"]));
+    let message = message.text("variable", printable(&cell(&push["secret_env"])));
     let timeout = push["timeout_ms"].as_i64().map_or_else(String::new, span);
-    card.line("push", format!("{} {} ({signed}, answers within {timeout})", cell(&push["method"]), cell(&push["url"])));
+    card.line("push", render(&message.text("span", timeout)));
 }
 
 /// Adds every field of a policy, with readable durations.
@@ -213,10 +209,13 @@ pub(super) fn lines(card: &mut Card, policy: &Value) {
                 push_line(card, value);
                 continue;
             }
-            (None, "push") => "nowhere: workers claim".to_owned(),
+            (None, "push") => {
+                card.line("push", render(&Message::new("push-nowhere")));
+                continue;
+            }
             _ => cell(value),
         };
-        let name = name.trim_end_matches("_ms").trim_end_matches("_s").replace('_', " ");
-        card.line(&name, shown);
+        let name = name.trim_end_matches("_ms").trim_end_matches("_s").replace('_', "-");
+        card.line(&format!("policy-{name}"), shown);
     }
 }

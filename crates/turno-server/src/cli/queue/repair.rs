@@ -5,7 +5,6 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use serde_json::value::RawValue;
-use turno::core::text::pluralize;
 
 use super::super::duration;
 use super::super::lease::{Body, report};
@@ -13,6 +12,7 @@ use super::ItemArg;
 use super::enqueue::payload;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 #[derive(Args, Debug)]
 pub(super) struct Retry {
@@ -54,18 +54,11 @@ pub(super) async fn purge(client: &Client, args: &Purge, json: bool) -> Result<(
     let body = Body::new().maybe("dry_run", args.dry_run.then_some(true));
     let answer = client.post(&format!("{}/purge", super::path(&args.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
-    let (count, end) = match args.dry_run {
-        true => (count("matching"), "beyond its retention; nothing was changed"),
-        false => (count("purged"), "forgotten"),
+    let message = match args.dry_run {
+        true => Message::new("purge-matching").number("count", count("matching")),
+        false => Message::new("purge-done").number("count", count("purged")),
     };
-    let items = render_count(count, ["finished item", "finished items"], &args.queue, ["is", "are"]);
-    report(&answer, json, &format!("{items} {end}"))
-}
-
-/// Renders `1 item of QUEUE is`, `3 items of QUEUE are`.
-fn render_count(count: u64, [one, many]: [&str; 2], queue: &str, [does, do_]: [&str; 2]) -> String {
-    let verb = if count == 1 { does } else { do_ };
-    format!("{} of {queue} {verb}", pluralize(count, one, many))
+    report(&answer, json, &message.text("queue", &args.queue))
 }
 
 pub(super) async fn retry(client: &Client, args: &Retry, json: bool) -> Result<(), Failure> {
@@ -78,8 +71,8 @@ pub(super) async fn retry(client: &Client, args: &Retry, json: bool) -> Result<(
         Some(text) => client.post(&path, &Corrected { payload: payload(text)? }).await?,
         None => client.post(&path, &json!({})).await?,
     };
-    let how = if args.payload.is_some() { ", corrected" } else { "" };
-    report(&answer, json, &format!("{} will be tried again{how}", args.item.item))
+    let id = if args.payload.is_some() { "item-retried-corrected" } else { "retry-item" };
+    report(&answer, json, &Message::new(id).text("item", &args.item.item))
 }
 
 pub(super) async fn retry_exhausted(client: &Client, args: &RetryExhausted, json: bool) -> Result<(), Failure> {
@@ -90,15 +83,9 @@ pub(super) async fn retry_exhausted(client: &Client, args: &RetryExhausted, json
         .maybe("dry_run", args.dry_run.then_some(true));
     let answer = client.post(&format!("{}/retry-exhausted", super::path(&args.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
-    let sentence = if args.dry_run {
-        let names = ["exhausted item", "exhausted items"];
-        let found = render_count(count("matching"), names, &args.queue, ["matches", "match"]);
-        format!("{found}; nothing was changed")
-    } else {
-        format!(
-            "{} tried again",
-            render_count(count("retried"), ["item", "items"], &args.queue, ["will be", "will be"])
-        )
+    let message = match args.dry_run {
+        true => Message::new("retry-matching").number("count", count("matching")),
+        false => Message::new("retry-done").number("count", count("retried")),
     };
-    report(&answer, json, &sentence)
+    report(&answer, json, &message.text("queue", &args.queue))
 }

@@ -10,6 +10,7 @@ use super::super::lease::Body;
 use super::super::output::{Table, cell, talk};
 use crate::client::{Answer, Client, part};
 use crate::failure::Failure;
+use crate::texts::message::Message;
 use crate::texts::terminal::word;
 
 /// Arguments of `turno queue claim`.
@@ -104,7 +105,7 @@ fn deliveries(answer: &Answer, found: &[Value], json: bool) {
         answer.print_json();
         return;
     }
-    let mut table = Table::new(&["DELIVERY", "FENCE", "KEY", "ATTEMPT", "EXPIRES", "ITEM", "ACTION", "PAYLOAD"]);
+    let mut table = Table::new(&["delivery", "fence", "key", "attempt", "expires", "item", "action", "payload"]);
     for delivery in found {
         let mut first = Some(delivery);
         for item in delivery["items"].as_array().into_iter().flatten() {
@@ -124,7 +125,7 @@ fn deliveries(answer: &Answer, found: &[Value], json: bool) {
             ]);
         }
     }
-    table.print("nothing is due");
+    table.print(&Message::new("queue-nothing-due"));
 }
 
 pub(super) async fn plain(client: &Client, args: &Delivery, verb: &str, json: bool) -> Result<(), Failure> {
@@ -153,28 +154,23 @@ async fn settle(client: &Client, queue: &str, verb: &str, body: Body, json: bool
     if json {
         answer.print_json();
     } else {
-        let again = if result["retry_at"].is_string() {
-            format!(", again {}", answer.when(&result["retry_at"]))
-        } else {
-            String::new()
-        };
-        talk(&format!("{}{again}", word("item", &cell(&result["outcome"]))));
+        let outcome = word("item", &cell(&result["outcome"]));
+        talk(&match result["retry_at"].is_string() {
+            true => {
+                Message::new("settled-again").text("outcome", outcome).text("when", answer.when(&result["retry_at"]))
+            }
+            false => Message::verbatim(outcome),
+        });
         if result["limited_by"].is_string() {
             let when = answer.when(&result["expires_at"]);
-            talk(&format!("it cannot be kept longer: max_hold_ms of its queue ends it {when}"));
+            talk(&Message::new("settle-limited").text("when", when));
         }
     }
     if result["outcome"] == "not_in_delivery" {
-        return Err(Failure::failed(
-            "nothing was settled: the item that was named is not in this delivery",
-            "name one of its items, as the claim showed them; `turno queue item` shows where an item is",
-        ));
+        return Err(Failure::failed(Message::new("settle-not-in-delivery")));
     }
     if result["outcome"] == "stale" {
-        return Err(Failure::failed(
-            "this delivery is not yours any more: its time was over, and somebody else may have it",
-            "stop working on it, and claim again",
-        ));
+        return Err(Failure::failed(Message::new("settle-stale")));
     }
     Ok(())
 }

@@ -22,6 +22,8 @@ use super::super::run;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::stopwatch::Stopwatch;
+use crate::texts::message::Message;
+use crate::texts::terminal::word;
 use back::GivenBack;
 use command::{Command, Ended};
 use site::{Backend, Beat, Delivery, Trouble, Verdict};
@@ -102,8 +104,7 @@ pub(super) async fn work(client: Client, args: &WorkArgs, global: &GlobalArgs) -
     let (tell, stop) = watch::channel(Stop::No);
     let backend = Arc::new(backend);
     if backend.is_paused().await {
-        let command = format!("`turno queue resume {}`", args.queue);
-        talk(&format!("{} is paused, and nothing is handed out; {command} lets it go on", args.queue));
+        talk(&Message::new("work-paused").text("queue", &args.queue));
     }
     let mut slots = JoinSet::new();
     let back = args.until_empty.then(|| Arc::new(GivenBack::default()));
@@ -119,7 +120,7 @@ pub(super) async fn work(client: Client, args: &WorkArgs, global: &GlobalArgs) -
             ended = slots.join_next() => match ended {
                 None => {
                     if let Some(count) = back.map(|back| back.count()).filter(|count| *count > 0) {
-                        talk(&format!("given back, and left for another run: {count}"));
+                        talk(&Message::new("work-left").number("count", count));
                     }
                     return failed.map_or(Ok(()), Err);
                 }
@@ -133,7 +134,7 @@ pub(super) async fn work(client: Client, args: &WorkArgs, global: &GlobalArgs) -
             },
             () = signals.next() => {
                 let again = *tell.borrow() != Stop::No;
-                talk(if again { "stopping the commands" } else { "taking nothing more; a second signal stops at once" });
+                talk(&Message::new(if again { "work-stopping" } else { "work-draining" }));
                 tell.send_replace(if again { Stop::Now } else { Stop::Soon });
                 grace = Box::pin(tokio::time::sleep(args.grace));
             }
@@ -194,7 +195,7 @@ impl Slot {
                 Ok(None) => {}
                 Err(Trouble::Lasting(failure)) => return Err(failure),
                 Err(Trouble::Passing(cause)) => {
-                    talk(&format!("{cause}; trying again"));
+                    talk(&Message::new("work-retrying").message("cause", cause));
                     self.pause(RETRY_PAUSE).await;
                 }
             }
@@ -226,7 +227,7 @@ impl Slot {
         };
         let verdict = match self.supervise(&mut command, &mut taken).await {
             Watched::Lost => {
-                talk(&format!("the claim of {} was lost; the command was stopped", taken.name()));
+                talk(&Message::new("work-lost").text("delivery", taken.name()));
                 return Ok(None);
             }
             Watched::Stopped => Verdict::Return,
@@ -254,8 +255,7 @@ impl Slot {
                     let beat = tokio::time::timeout(taken.left(), self.backend.beat(taken)).await;
                     lost = matches!(beat, Ok(Beat::Lost)) || taken.left().is_zero();
                     if matches!(beat, Ok(Beat::Limited)) && !std::mem::replace(&mut self.limit_reported, true) {
-                        let name = taken.name();
-                        talk(&format!("{name} cannot be kept longer: max_hold_ms of its queue ends it"));
+                        talk(&Message::new("work-limited").text("delivery", taken.name()));
                     }
                     if lost {
                         command.terminate();
@@ -279,22 +279,25 @@ impl Slot {
     /// Settles the delivery. Retries transient errors while the claim lives.
     async fn settle(&self, taken: &Delivery, verdict: &Verdict) {
         let name = taken.name();
+        let unsettled = |cause| Message::new("work-unsettled").text("delivery", &name).message("cause", cause);
         loop {
             match self.backend.settle(taken, verdict).await {
                 Ok(outcome) if outcome == "stale" => {
-                    talk(&format!("{name} was not settled: its time was over, and somebody else may do it again"));
+                    talk(&Message::new("work-stale").text("delivery", name));
                 }
                 Ok(outcome) => {
                     if let Verdict::Fail(error) = verdict {
-                        talk(&format!("{name} failed, {outcome}: {}", error.lines().next().unwrap_or_default()));
+                        let message =
+                            Message::new("work-failed").text("delivery", name).text("outcome", word("item", &outcome));
+                        talk(&message.text("error", error.lines().next().unwrap_or_default()));
                     }
                 }
                 Err(Trouble::Passing(_)) if !taken.left().is_zero() => {
                     tokio::time::sleep(RETRY_PAUSE.min(taken.left()) / 4).await;
                     continue;
                 }
-                Err(Trouble::Passing(cause)) => talk(&format!("{name} could not be settled: {cause}")),
-                Err(Trouble::Lasting(failure)) => talk(&format!("{name} could not be settled: {}", failure.cause)),
+                Err(Trouble::Passing(cause)) => talk(&unsettled(cause)),
+                Err(Trouble::Lasting(failure)) => talk(&unsettled(failure.into_message())),
             }
             return;
         }
@@ -331,7 +334,8 @@ mod signals {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    use crate::failure::Failure;
+    use crate::failure::{Failure, io_cause};
+    use crate::texts::message::Message;
 
     pub(super) struct Signals {
         interrupt: Signal,
@@ -340,7 +344,7 @@ mod signals {
 
     impl Signals {
         pub(super) fn listen() -> Result<Signals, Failure> {
-            let failed = |error| Failure::failed(format!("failed to listen for signals: {error}"), "start it again");
+            let failed = |error| Failure::failed(Message::new("signals-failed").message("cause", io_cause(&error)));
             let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
             Ok(Signals { interrupt, terminate: signal(SignalKind::terminate()).map_err(failed)? })
         }

@@ -6,7 +6,8 @@ use std::process::ExitStatus;
 use tokio::process::Command;
 
 use super::held::Held;
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 /// A running command.
 #[derive(Debug)]
@@ -93,12 +94,12 @@ fn code(status: std::io::Result<ExitStatus>) -> u8 {
 
 /// Returns the failure of a command that cannot start, with the exit codes of shells.
 fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
-    let (code, next) = match error.kind() {
-        ErrorKind::NotFound => (127, "check the name and PATH; after -- comes the command as you would type it"),
-        ErrorKind::PermissionDenied => (126, "make it executable (chmod +x)"),
-        _ => (126, "check the command; the lease was given back"),
-    };
-    Failure::failed(format!("failed to run {program}: {error}"), next).with_code(code)
+    let message = |id| Message::new(id).text("command", program);
+    match error.kind() {
+        ErrorKind::NotFound => Failure::failed(message("run-not-found")).with_code(127),
+        ErrorKind::PermissionDenied => Failure::failed(message("run-not-executable")).with_code(126),
+        _ => Failure::failed(message("run-failed").message("cause", io_cause(error))).with_code(126),
+    }
 }
 
 #[cfg(unix)]
@@ -108,7 +109,8 @@ mod unix {
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     use tokio::signal::unix::{SignalKind, signal};
 
-    use crate::failure::Failure;
+    use crate::failure::{Failure, io_cause};
+    use crate::texts::message::Message;
 
     #[derive(Debug)]
     pub(super) struct Signals {
@@ -120,7 +122,7 @@ mod unix {
     impl Signals {
         /// Subscribes to the signals, so that none of them ends this process while the command runs.
         pub(super) fn new(grouped: bool) -> Result<Signals, Failure> {
-            let failed = |error| Failure::failed(format!("failed to listen for signals: {error}"), "start it again");
+            let failed = |error| Failure::failed(Message::new("signals-failed").message("cause", io_cause(&error)));
             let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
             let terminate = signal(SignalKind::terminate()).map_err(failed)?;
             Ok(Signals { interrupt, terminate, grouped })

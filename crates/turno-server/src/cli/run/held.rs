@@ -12,6 +12,8 @@ use super::remote::Remote;
 use crate::client::{Client, TokenArgs};
 use crate::failure::Failure;
 use crate::http::Stamp;
+use crate::texts::causes;
+use crate::texts::message::Message;
 
 /// The requested lease.
 #[derive(Clone, Debug)]
@@ -48,16 +50,16 @@ impl Held {
         }
         let resource = Resource::new(request.resource.as_str()).map_err(|bad| refused(Error::from(bad)))?;
         let (_, state) = turno.lease_state(resource).await.map_err(refused)?;
-        let who = match (&state.grant, &state.offer) {
+        let message = |id| Message::new(id).text("resource", &request.resource);
+        Err(refusal(match (&state.grant, &state.offer) {
             (Some(grant), _) => {
-                let instance =
-                    grant.holder.instance.as_ref().map_or_else(String::new, |instance| format!(", {instance}"));
-                format!("is held by {}{instance} since {}", grant.holder.name, Stamp(grant.locked_at))
+                let instance = grant.holder.instance.as_ref().map_or_else(String::new, |name| format!(", {name}"));
+                let held = message("run-held").text("person", format_args!("{}{instance}", grant.holder.name));
+                held.text("time", Stamp(grant.locked_at))
             }
-            (None, Some(offer)) => format!("is kept for {}, who is next in line", offer.to.name),
-            (None, None) => "was held by somebody else until just now".to_owned(),
-        };
-        Err(not_granted(format!("{} {who}", request.resource)))
+            (None, Some(offer)) => message("run-offered").text("person", &offer.to.name),
+            (None, None) => message("run-just-held"),
+        }))
     }
 
     /// Claims the lease at a server.
@@ -83,9 +85,9 @@ impl Held {
     }
 
     /// Waits until the lease is lost. Returns the reason.
-    pub(super) async fn lost(&self) -> String {
+    pub(super) async fn lost(&self) -> Message {
         match &self.backend {
-            Backend::Direct(hold) => render_loss(&hold.lost().await),
+            Backend::Direct(hold) => loss_message(&hold.lost().await),
             Backend::Remote(remote) => remote.lost().await,
         }
     }
@@ -98,38 +100,39 @@ impl Held {
     }
 
     /// Releases the lease. Returns the reason if it was lost before.
-    pub(super) async fn release(self) -> Option<String> {
+    pub(super) async fn release(self) -> Option<Message> {
         let released = match self.backend {
             Backend::Direct(hold) => hold.release().await,
             Backend::Remote(remote) => return remote.release().await,
         };
         match released {
             Ok(()) => None,
-            Err(Error::Lost(loss)) => Some(render_loss(&loss)),
+            Err(Error::Lost(loss)) => Some(loss_message(&loss)),
             Err(error) => {
-                super::talk(&format!("the lease could not be given back ({error}); it ends by itself"));
+                super::talk(&Message::new("run-not-released").message("cause", causes::message(&error)));
                 None
             }
         }
     }
 }
 
-/// Renders why the lease was lost: for an override, with the person and the reason.
-fn render_loss(loss: &Loss) -> String {
-    let Loss::Ended(Some(ending)) = loss else { return loss.to_string() };
+/// Returns why the lease was lost: for an override, with the person and the reason.
+fn loss_message(loss: &Loss) -> Message {
+    let Loss::Ended(Some(ending)) = loss else { return causes::message(loss) };
     match (&ending.by, &ending.note) {
-        (Some(by), Some(note)) => format!("the lease was lost: it was forced away by {by}, who says: {note}"),
-        (Some(by), None) if ending.cause == Cause::Override => {
-            format!("the lease was lost: it was forced away by {by}")
-        }
-        _ => loss.to_string(),
+        (Some(by), Some(note)) => Message::new("run-forced-note").text("person", by).text("note", note),
+        (Some(by), None) if ending.cause == Cause::Override => Message::new("run-forced").text("person", by),
+        _ => causes::message(loss),
     }
 }
 
-/// Returns the failure of a lease that another holder has.
-pub(super) fn not_granted(cause: String) -> Failure {
-    let next = "try again later, or stand in line with --wait 10m; `turno why` says more";
-    Failure::failed(cause, next).with_code(NOT_GRANTED)
+/// Returns the failure of a lease that another holder has, as a server describes it.
+pub(super) fn not_granted(cause: Message) -> Failure {
+    refusal(Message::new("run-not-granted").message("cause", cause))
+}
+
+fn refusal(message: Message) -> Failure {
+    Failure::failed(message).with_code(NOT_GRANTED)
 }
 
 /// Returns an instance name that is unique everywhere, because two processes with the same name would share the lease.
@@ -137,7 +140,7 @@ pub(super) fn not_granted(cause: String) -> Failure {
 pub(in crate::cli) fn instance() -> Result<String, Failure> {
     let mut random = [0; 4];
     getrandom::fill(&mut random)
-        .map_err(|error| Failure::failed(format!("the system has no randomness: {error}"), "give --instance NAME"))?;
+        .map_err(|error| Failure::failed(Message::new("instance-random").text("cause", error)))?;
     let word: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{}-{}-{word}", machine(), std::process::id()))
 }

@@ -15,6 +15,7 @@ use super::held::{LeaseRequest, not_granted};
 use crate::client::{Client, Refusal, part};
 use crate::failure::Failure;
 use crate::stopwatch::Stopwatch;
+use crate::texts::message::Message;
 
 /// How long a heartbeat after the expiry may take to report why the lease was lost.
 const LAST_WORD: Duration = Duration::from_millis(500);
@@ -23,7 +24,7 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 pub(super) struct Remote {
     beat: Beat,
     claim: i64,
-    lost: watch::Receiver<Option<String>>,
+    lost: watch::Receiver<Option<Message>>,
     beating: JoinHandle<()>,
 }
 
@@ -57,7 +58,7 @@ impl Remote {
         let (answer, mut since) = try_claim(&client, &format!("{path}/claim"), &asked).await.map_err(refused)?;
         let lease = answer.json;
         let (Some(fence), Some(mut lives)) = (lease["fence"].as_i64(), millis(&lease["expires_in_ms"])) else {
-            return Err(Failure::failed("the server granted a lease without a fence", "check --server or TURNO_URL"));
+            return Err(Failure::failed(Message::new("run-no-fence")));
         };
         let interval = millis(&lease["policy"]["heartbeat_interval_ms"]).unwrap_or(lives);
         let every = interval.min(lives / 3).max(Duration::from_millis(1));
@@ -77,7 +78,7 @@ impl Remote {
         self.beat.fence
     }
 
-    pub(super) async fn lost(&self) -> String {
+    pub(super) async fn lost(&self) -> Message {
         let mut lost = self.lost.clone();
         let loss = lost.wait_for(Option::is_some).await.ok().and_then(|loss| loss.clone());
         match loss {
@@ -86,16 +87,16 @@ impl Remote {
         }
     }
 
-    pub(super) async fn release(self) -> Option<String> {
+    pub(super) async fn release(self) -> Option<Message> {
         self.beating.abort();
         let Beat { client, path, instance, fence } = &self.beat;
         let body = json!({ "fence": fence, "claim": self.claim, "instance": instance });
         match client.try_post(&format!("{path}/release"), &body).await {
             Ok(_) => None,
-            Err(refusal) if refusal.code.as_deref() == Some("lease_lost") => Some(Failure::from(refusal).cause),
+            Err(refusal) if refusal.code.as_deref() == Some("lease_lost") => Some(refusal.into_cause()),
             Err(refusal) => {
-                let cause = Failure::from(refusal).cause;
-                talk(&format!("the lease could not be given back ({cause}); it ends by itself"));
+                let cause = refusal.into_cause();
+                talk(&Message::new("run-not-released").message("cause", cause));
                 None
             }
         }
@@ -109,13 +110,13 @@ fn millis(value: &Value) -> Option<Duration> {
 /// Tells "not granted" from other refusals.
 fn refused(refusal: Refusal) -> Failure {
     match refusal.code.as_deref() {
-        Some("lease_held" | "lease_offered" | "line_full") => not_granted(Failure::from(refusal).cause),
+        Some("lease_held" | "lease_offered" | "line_full") => not_granted(refusal.into_cause()),
         _ => refusal.into(),
     }
 }
 
 /// Sends heartbeats until the lease is lost.
-async fn keep_alive(beat: Beat, mut life: Life, every: Duration, loss_sender: watch::Sender<Option<String>>) {
+async fn keep_alive(beat: Beat, mut life: Life, every: Duration, loss_sender: watch::Sender<Option<Message>>) {
     let mut pause = every;
     let loss = loop {
         tokio::time::sleep(pause.min(life.left())).await;
@@ -130,7 +131,7 @@ async fn keep_alive(beat: Beat, mut life: Life, every: Duration, loss_sender: wa
             Ok(Err(Unrenewed::NotNow)) | Err(_) => pause = (every / 4).max(Duration::from_millis(1)),
         }
         if life.left().is_zero() {
-            break "the lease was lost: no renewal could be delivered in time".to_owned();
+            break Message::new("run-no-renewal");
         }
     };
     loss_sender.send_replace(Some(loss));
@@ -139,16 +140,16 @@ async fn keep_alive(beat: Beat, mut life: Life, every: Duration, loss_sender: wa
 /// Why a heartbeat did not renew the lease.
 enum Unrenewed {
     /// Another holder may have the lease.
-    Lost(String),
+    Lost(Message),
     /// The next heartbeat may succeed.
     NotNow,
 }
 
 impl Unrenewed {
-    fn reason(self) -> String {
+    fn reason(self) -> Message {
         match self {
             Unrenewed::Lost(why) => why,
-            Unrenewed::NotNow => "the lease was granted, but the server did not answer any more".to_owned(),
+            Unrenewed::NotNow => Message::new("run-no-answer"),
         }
     }
 }
@@ -162,7 +163,7 @@ impl Beat {
             Ok(answer) => Ok(millis(&answer.json["expires_in_ms"]).unwrap_or_default()),
             Err(refusal) => match refusal.code.as_deref() {
                 Some("lease_lost" | "unauthenticated" | "forbidden" | "other_resource" | "not_found") => {
-                    Err(Unrenewed::Lost(Failure::from(refusal).cause))
+                    Err(Unrenewed::Lost(refusal.into_cause()))
                 }
                 _ => Err(Unrenewed::NotNow),
             },

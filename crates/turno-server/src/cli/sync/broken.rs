@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::output::talk;
 use crate::failure::Failure;
+use crate::texts::message::Message;
 
 /// The failed sources, and the number of all sources.
 #[derive(Debug)]
@@ -19,10 +20,11 @@ impl Broken {
 
     /// Reports the failure of a source. Returns the failure as JSON.
     pub(super) fn note(&mut self, source: &str, failure: Failure) -> Value {
+        let (cause, next) = (failure.cause(), failure.next());
         if self.among > 1 {
-            talk(&format!("{source}: {}; {}", failure.cause, failure.next));
+            talk(&failure.message_about(source));
         }
-        let view = json!({ "name": source, "problem": failure.cause, "next": failure.next });
+        let view = json!({ "name": source, "problem": cause, "next": next });
         self.failed.push((source.to_owned(), failure));
         view
     }
@@ -38,8 +40,8 @@ impl Broken {
             return Ok(());
         }
         let names: Vec<&str> = self.failed.iter().map(|(name, _)| name.as_str()).collect();
-        let cause = format!("{} of {} sources failed: {}", names.len(), self.among, names.join(", "));
-        Err(Failure::failed(cause, "what is wrong with each is said above; the others were served"))
+        let message = Message::new("sync-failed").number("failed", names.len()).number("all", self.among);
+        Err(Failure::failed(message.text("names", names.join(", "))))
     }
 }
 
@@ -51,14 +53,14 @@ mod tests {
     fn the_end_names_the_failed_sources() {
         assert!(Broken::among(2).end().is_ok());
         let mut broken = Broken::among(3);
-        broken.note("a", Failure::failed("there is no table t", "create it"));
-        broken.note("c", Failure::failed("there is no table u", "create it"));
-        assert_eq!(broken.end().unwrap_err().cause, "2 of 3 sources failed: a, c");
+        broken.note("a", Failure::failed(Message::verbatim("there is no table t")));
+        broken.note("c", Failure::failed(Message::verbatim("there is no table u")));
+        assert_eq!(broken.end().unwrap_err().cause(), "2 of 3 sources failed: a, c");
         let mut only = Broken::among(1);
         assert_eq!(
-            only.note("a", Failure::failed("there is no table t", "create it"))["problem"],
+            only.note("a", Failure::failed(Message::verbatim("there is no table t")))["problem"],
             "there is no table t"
         );
-        assert_eq!(only.end().unwrap_err().cause, "there is no table t", "a single source fails with its own cause");
+        assert_eq!(only.end().unwrap_err().cause(), "there is no table t", "a single source fails with its own cause");
     }
 }

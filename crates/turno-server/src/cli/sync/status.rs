@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use turno::core::destination::Destination;
 use turno::core::sync::SourceRefused;
-use turno::core::text::pluralize;
 use turno::core::time::Time;
 use turno::store::{Part, PartState};
 use turno::{Error, Installed, SyncFault, SyncStatus};
@@ -17,7 +16,8 @@ use crate::cli::output::{Card, Format, between, say, talk};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
 use crate::http::Stamp;
-use crate::texts::terminal::translate;
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     let (mut views, mut broken) = (Vec::new(), sources.broken());
@@ -36,13 +36,13 @@ pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Fai
         }
         let mut seen = view(source, status.as_ref(), handle.has_triggers());
         let faults = faults(source, status.as_ref(), handle.has_triggers());
-        seen["problems"] = faults.iter().map(|fault| json!(fault.cause)).collect();
+        seen["problems"] = faults.iter().map(|fault| json!(fault.cause())).collect();
         let mut faults = faults.into_iter();
         if let Some(first) = faults.next() {
             let noted = broken.note(&source.name, first);
             (seen["problem"], seen["next"]) = (noted["problem"].clone(), noted["next"].clone());
         }
-        faults.for_each(|more| talk(&format!("{}: {}; {}", source.name, more.cause, more.next)));
+        faults.for_each(|more| talk(&more.message_about(&source.name)));
         views.push(seen);
     }
     if format.json {
@@ -57,27 +57,19 @@ fn faults(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) 
     let secret = source.deliver.as_ref().and_then(|to| to.secret(|name| std::env::var(name).ok()).err());
     let found = SyncFault::all(status, has_triggers).into_iter().map(|fault| match fault {
         SyncFault::NotInstalled(Installed::NoTriggers) => refused(SourceRefused::NoTriggers.into()),
-        SyncFault::NotInstalled(Installed::Absent) => {
-            Failure::failed("its triggers are not installed", "run `turno sync install`")
-        }
+        SyncFault::NotInstalled(Installed::Absent) => Failure::failed(Message::new("sync-fault-absent")),
         SyncFault::NotInstalled(_) => match status.and_then(SyncStatus::taken) {
             Some(taken) => refused(taken.into()),
-            None => Failure::failed("its triggers are not as configured", "run `turno sync install`"),
+            None => Failure::failed(Message::new("sync-fault-differs")),
         },
-        SyncFault::Exhausted(count) => Failure::failed(
-            format!("exhausted: {}", pluralize(count, "key", "keys")),
-            format!("read their errors, then send them again: `turno queue retry-exhausted {}`", source.queue),
-        ),
-        SyncFault::Gone(count) => Failure::failed(
-            format!("active at the destination, without a row: {}", pluralize(count, "key", "keys")),
-            "send them: `turno sync check --queue-differences`",
-        ),
-        SyncFault::Refused(count) => Failure::failed(
-            format!("cannot be sent: {}", pluralize(count, "key", "keys")),
-            "change them in the table, then delete their rows from turno.intake_refused",
-        ),
+        SyncFault::Exhausted(count) => {
+            Failure::failed(Message::new("sync-fault-exhausted").number("count", count).text("queue", &source.queue))
+        }
+        SyncFault::Gone(count) => Failure::failed(Message::new("sync-fault-gone").number("count", count)),
+        SyncFault::Refused(count) => Failure::failed(Message::new("sync-fault-refused").number("count", count)),
     });
-    let secret = secret.map(|missing| Failure::failed(missing.cause, missing.next));
+    // A missing secret is wrong usage of a server, but a fault of this source.
+    let secret = secret.map(|missing| missing.with_code(1));
     trouble.into_iter().chain(secret).chain(found).collect()
 }
 
@@ -86,25 +78,24 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     card.line("table", source.table.display());
     card.line("queue", source.queue.to_string());
     if status.is_none() {
-        let said = if has_triggers {
-            "not made yet, so no change is kept for it: `turno sync install` makes it, and so does a server when it starts"
-        } else {
-            "not made yet: a server with this configuration makes it when it starts"
-        };
-        card.line("", said.to_owned());
+        let id = if has_triggers { "sync-no-queue" } else { "sync-no-queue-server" };
+        card.line("", render(&Message::new(id)));
     }
-    let said = match Installed::from_status(status, has_triggers) {
-        Installed::Yes => "yes, as configured",
-        Installed::Absent => "no: `turno sync install`",
-        Installed::Differs => "not as configured: `turno sync install` brings it there",
-        Installed::Blocked => "no, and `turno sync install` refuses",
-        Installed::NoTriggers => "no triggers on SQLite: feed the queue through the API",
+    let installed = match Installed::from_status(status, has_triggers) {
+        Installed::Yes => "sync-is-installed",
+        Installed::Absent => "sync-is-absent",
+        Installed::Differs => "sync-is-different",
+        Installed::Blocked => "sync-is-blocked",
+        Installed::NoTriggers => "sync-is-sqlite",
     };
-    let trouble = status.and_then(|status| status.trouble.clone()).map(|trouble| refused(trouble.into()).cause);
-    card.line("installed", trouble.map_or_else(|| said.to_owned(), |cause| translate(&format!("unknown: {cause}"))));
+    let trouble =
+        status.and_then(|status| status.trouble.clone()).map(|trouble| refused(trouble.into()).into_message());
+    let installed = trouble
+        .map_or_else(|| Message::new(installed), |cause| Message::new("sync-is-unknown").message("cause", cause));
+    card.line("installed", render(&installed));
     if let Some(taken) = status.and_then(SyncStatus::taken).map(|taken| refused(taken.into())) {
-        card.line("in the way", translate(&taken.cause));
-        card.line("to do", translate(&taken.next));
+        card.line("conflict", taken.cause());
+        card.line("to-do", taken.next());
     }
     let Some(status) = status else { return card };
     // Missing parts are not listed if nothing is installed, or if nothing can be installed.
@@ -114,32 +105,28 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         _ => true,
     };
     for part in status.parts.iter().filter(is_news) {
-        card.line("", format!("{} {} {}", part.what, part.name, state(part)));
+        let message = Message::new("sync-part").text("object", word("object", part.what)).text("name", &part.name);
+        card.line("", render(&message.message("state", Message::new(state(part)))));
     }
     let counts = status.pulse.counts;
     card.line("waiting", counts.pending.to_string());
-    card.line("in process", counts.in_process.to_string());
+    card.line("count-in-process", counts.in_process.to_string());
     card.line("failing", counts.error.to_string());
-    card.line("exhausted", counts.exhausted.to_string());
-    card.line("processed", counts.processed.to_string());
+    card.line("count-exhausted", counts.exhausted.to_string());
+    card.line("count-processed", counts.processed.to_string());
     card.line("destination", destination(source, status));
     if let Some(known) = failing(status) {
-        card.line("last error", known.error.clone());
+        card.line("last-error", known.error.clone());
     }
-    card.line("oldest waits", status.oldest().map(|at| between(stamp(at), stamp(status.pulse.now))));
+    card.line("oldest-waiting", status.oldest().map(|at| between(stamp(at), stamp(status.pulse.now))));
     if let Some(left) = status.left.filter(|left| *left > 0) {
-        let end = "left the condition and the destination was not told (on_leave = \"ignore\")";
-        card.line("left", format!("{} {end}", pluralize(left, "key", "keys")));
+        card.line("left", render(&Message::new("sync-left").number("count", left)));
     }
     if let Some(gone) = status.gone.filter(|gone| *gone > 0) {
-        let end = "active at the destination, and the row is gone with nothing queued";
-        card.line("gone", format!("{} {end}", pluralize(gone, "key", "keys")));
+        card.line("gone", render(&Message::new("sync-gone").number("count", gone)));
     }
     if status.refused > 0 {
-        card.line(
-            "refused",
-            format!("{} cannot be sent; see turno.intake_refused", pluralize(status.refused, "key", "keys")),
-        );
+        card.line("refused", render(&Message::new("sync-unsendable").number("count", status.refused)));
     }
     card
 }
@@ -150,33 +137,30 @@ fn failing(status: &SyncStatus) -> Option<&Destination> {
 }
 
 fn destination(source: &SyncSource, status: &SyncStatus) -> String {
-    let Some(endpoint) = &source.deliver else { return "none: somebody claims its changes from the queue".to_owned() };
+    let Some(endpoint) = &source.deliver else { return render(&Message::new("sync-destination-none")) };
     let now = stamp(status.pulse.now);
-    let how = match failing(status) {
-        None => "nothing known against it".to_owned(),
+    let message = |id| Message::new(id).text("endpoint", endpoint.display());
+    render(&match failing(status) {
+        None => message("sync-destination-well"),
         Some(known) if known.is_down() => {
-            let since = between(stamp(known.began_at), now);
-            let probe = if known.probe_at <= status.pulse.now {
-                "asked again now".to_owned()
-            } else {
-                format!("asked again in {}", between(now, stamp(known.probe_at)))
-            };
-            format!("down for {since}, no attempts are spent on it, {probe}")
+            let is_due = known.probe_at <= status.pulse.now;
+            let id = if is_due { "sync-destination-down-now" } else { "sync-destination-down" };
+            let message = message(id).text("span", between(stamp(known.began_at), now));
+            message.text("probe", between(now, stamp(known.probe_at)))
         }
-        Some(known) if known.failures == 1 => "the last call failed".to_owned(),
-        Some(known) => format!("the last {} calls failed", known.failures),
-    };
-    format!("{}: {how}", endpoint.display())
+        Some(known) => message("sync-destination-failing").number("count", known.failures),
+    })
 }
 
+/// Returns the id of the message for the state of a part.
 fn state(part: &Part) -> &'static str {
     match part.state {
-        PartState::Good => "is as configured",
-        PartState::Missing => "is missing",
-        PartState::Differs => "is not as configured",
-        PartState::Disabled => "is disabled",
-        PartState::Stale => "is of an earlier configuration",
-        PartState::Taken(_) => "is the name of something else",
+        PartState::Good => "sync-part-good",
+        PartState::Missing => "sync-part-missing",
+        PartState::Differs => "sync-part-differs",
+        PartState::Disabled => "sync-part-disabled",
+        PartState::Stale => "sync-part-stale",
+        PartState::Taken(_) => "sync-part-taken",
     }
 }
 

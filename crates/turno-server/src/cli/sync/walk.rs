@@ -5,15 +5,16 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::json;
 use turno::core::id::Key;
-use turno::core::text::pluralize;
 use turno::store::StoreError;
 use turno::{Error, SyncCheck, SyncProgress};
 
 use super::{Chosen, Sources, refused};
-use crate::cli::output::{say, talk};
+use crate::cli::output::{printable, say, talk};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
-use crate::texts::terminal::{translate, word};
+use crate::texts::causes;
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 /// Without a terminal, progress is printed once per this many pages.
 const QUIET: usize = 20;
@@ -84,9 +85,10 @@ pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Res
     }
     if let Some(key) = &arguments.key {
         let source = only_source(sources)?;
-        let key = Key::new(key.as_str()).map_err(|bad| Failure::usage(bad.to_string(), "pass the key as it is"))?;
+        let key = Key::new(key.as_str())
+            .map_err(|bad| Failure::usage(Message::new("sync-bad-key").message("cause", causes::message(&bad))))?;
         let key = sources.database.turno.sync(source.source.clone()).resync(key).await.map_err(refused)?;
-        talk(&format!("{}: {key} is on its way", source.name));
+        talk(&Message::new("sync-key-queued").text("source", &source.name).text("key", &key));
         done.push(json!({ "name": source.name, "keys": 1, "queued": 1, "unfit": 0 }));
     } else {
         for (source, handle) in sources.handles() {
@@ -115,7 +117,7 @@ pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Res
 fn only_source<'a>(sources: &Sources<'a>) -> Result<&'a SyncSource, Failure> {
     match sources.chosen[..] {
         [source] => Ok(source),
-        _ => Err(Failure::usage("there are several sources", "say which one the key is of: --source NAME")),
+        _ => Err(Failure::usage(Message::new("sync-several"))),
     }
 }
 
@@ -144,12 +146,12 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
             views.push(view(&source.name, &found));
         } else {
             let line = |(key, how): &(String, turno::core::sync::Difference)| {
-                format!("{}  {}  {}", source.name, word("sync", how.as_str()), crate::cli::output::printable(key))
+                format!("{}  {}  {}", source.name, word("sync", how.as_str()), printable(key))
             };
             say(&found.differences.iter().map(line).collect::<Vec<_>>());
             let listed = found.differences.len();
             if found.differing > listed as u64 {
-                talk(&format!("{}: only the first {listed} of those that differ are listed", source.name));
+                talk(&Message::new("sync-differences-listed").text("source", &source.name).number("count", listed));
             }
         }
     }
@@ -157,31 +159,26 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
         say(&[json!({ "sources": views }).to_string()]);
     }
     if on_its_way > 0 {
-        let are = if on_its_way == 1 { "is on its way" } else { "are on their way" };
-        talk(&format!("{} {are}", pluralize(on_its_way, "key", "keys")));
+        talk(&Message::new("sync-pending").number("count", on_its_way));
     }
     broken.end()?;
     // The differing keys that can be queued.
     let fit = differing - unfit.count;
     match (differing, fit) {
-        (0, _) if on_its_way == 0 => talk("what was delivered is what the sources say"),
-        (0, _) => talk("nothing else differs from what the sources say"),
+        (0, _) if on_its_way == 0 => talk(&Message::new("sync-equal")),
+        (0, _) => talk(&Message::new("sync-equal-else")),
         (_, 0) => {}
         _ if !arguments.queue_differences => {
             if let Err(unfit) = unfit.end() {
-                talk(&format!("{}; {}", unfit.cause, unfit.next));
+                let unfit = unfit.into_message();
+                let next = unfit.next();
+                talk(&Message::new("setting-detail").message("wrong", unfit).message("next", next));
             }
-            let next = "send them: `turno sync check --queue-differences`";
-            return Err(Failure::failed(differ(fit), next));
+            return Err(Failure::failed(Message::new("sync-differ").number("count", fit)));
         }
-        _ => talk(&format!("{}; queued", differ(fit))),
+        _ => talk(&Message::new("sync-differ-queued").number("count", fit)),
     }
     unfit.end()
-}
-
-/// Renders the number of differing keys.
-fn differ(count: u64) -> String {
-    format!("{} {}", pluralize(count, "key", "keys"), if count == 1 { "differs" } else { "differ" })
 }
 
 /// Keys that cannot be queued, of all sources.
@@ -203,12 +200,8 @@ impl Unfit {
             return Ok(());
         }
         let more = if self.count > self.named.len() as u64 { ", …" } else { "" };
-        let cause =
-            format!("{} cannot be queued: {}{more}", pluralize(self.count, "key", "keys"), self.named.join(", "));
-        Err(Failure::failed(
-            cause,
-            "a key has 1 to 200 characters, none of them a control character; change it in the table",
-        ))
+        let message = Message::new("sync-unfit").number("count", self.count);
+        Err(Failure::failed(message.text("names", format_args!("{}{more}", self.named.join(", ")))))
     }
 }
 
@@ -253,41 +246,43 @@ impl ProgressLine<'_> {
     fn tell(&mut self, progress: &SyncProgress) {
         self.pages += 1;
         self.after = progress.after.clone();
-        let last = progress.after.as_ref().map(|key| format!(", up to {key}")).unwrap_or_default();
-        let line =
-            format!("{}: {}, {} queued{last}", self.source, pluralize(progress.keys, "key", "keys"), progress.queued);
-        let line = crate::cli::output::printable(&line);
+        let message = self.message(progress);
+        let message = match &progress.after {
+            Some(key) => message("sync-progress-to").text("key", printable(key)),
+            None => message("sync-progress"),
+        };
         if self.live {
-            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", translate(&line));
+            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", render(&message));
         } else if self.pages.is_multiple_of(QUIET) {
-            talk(&line);
+            talk(&message);
         }
+    }
+
+    fn message(&self, progress: &SyncProgress) -> impl Fn(&'static str) -> Message {
+        let (source, keys, queued) = (self.source.to_owned(), progress.keys, progress.queued);
+        move |id| Message::new(id).text("source", &source).number("count", keys).number("queued", queued)
     }
 
     fn end(&self, done: &SyncProgress) {
         if self.live && self.pages > 0 {
             let _ = writeln!(std::io::stderr());
         }
-        talk(&format!("{}: {}, {} queued", self.source, pluralize(done.keys, "key", "keys"), done.queued));
+        talk(&self.message(done)("sync-progress"));
     }
 
     /// Returns the failure of a walk that stopped, with the key from which it can continue.
     fn stopped(&self, error: Error, began_after: Option<&str>) -> Failure {
         let is_rejected = matches!(error, Error::Store(StoreError::Rejected(_)));
         let failure = refused(error);
+        let message = |id, failure: Failure| Message::new(id).message("cause", failure.into_message());
         match &self.after {
-            None if is_rejected && began_after.is_some() => Failure::usage(
-                failure.cause,
-                "pass --after a key as the table's column writes it, for example a number where it holds numbers",
-            ),
-            None if is_rejected => Failure::failed(
-                failure.cause,
-                "check the source in the configuration, and that this role may read its table",
-            ),
+            None if is_rejected && began_after.is_some() => Failure::usage(message("sync-after", failure)),
+            None if is_rejected => Failure::failed(message("sync-unreadable", failure)),
             None => failure,
             Some(key) => {
-                let next = format!("go on with --source {} --after {key}; {}", self.source, failure.next);
-                Failure::failed(failure.cause, next)
+                let next = failure.next();
+                let message = message("sync-continue", failure).text("source", self.source).text("key", key);
+                Failure::failed(message.text("next", next))
             }
         }
     }

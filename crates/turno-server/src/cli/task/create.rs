@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::super::queue::read;
 use crate::failure::Failure;
+use crate::texts::message::Message;
+use crate::texts::terminal::render;
 
 /// Arguments of `turno task create`.
 #[derive(Args, Debug)]
@@ -35,7 +37,7 @@ fn quantity(text: &str) -> Result<(String, u64), String> {
     let parsed = text.rsplit_once('=').and_then(|(sku, number)| Some((sku, number.parse().ok()?)));
     match parsed {
         Some((sku, number)) if !sku.is_empty() => Ok((sku.to_owned(), number)),
-        _ => Err("expected SKU=N, for example TORN-8=40".to_owned()),
+        _ => Err(render(&Message::new("argument-quantity"))),
     }
 }
 
@@ -43,7 +45,7 @@ fn serials(text: &str) -> Result<(String, Vec<String>), String> {
     let (sku, list) = text.split_once('=').unwrap_or_default();
     let serials: Vec<String> = list.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect();
     if sku.is_empty() || serials.is_empty() {
-        return Err("expected SKU=SERIAL,SERIAL, for example ROUTER=A1,A2".to_owned());
+        return Err(render(&Message::new("argument-serials")));
     }
     Ok((sku.to_owned(), serials))
 }
@@ -52,10 +54,8 @@ fn serials(text: &str) -> Result<(String, Vec<String>), String> {
 pub(super) fn body(args: &Create) -> Result<Value, Failure> {
     let mut lines: Vec<Value> = match &args.lines {
         Some(path) => serde_json::from_str(&read(path)?).map_err(|error| {
-            Failure::usage(
-                format!("{} holds no lines: {error}", path.display()),
-                "write a JSON array such as [{\"kind\":\"quantity\",\"sku\":\"TORN-8\",\"quantity\":40}]",
-            )
+            let message = Message::new("task-lines-json").text("file", path.display()).text("cause", error);
+            Failure::usage(message.text("example", "[{\"kind\":\"quantity\",\"sku\":\"TORN-8\",\"quantity\":40}]"))
         })?,
         None => Vec::new(),
     };

@@ -6,14 +6,17 @@ use super::super::lease::{person, render_ending, state};
 use super::super::output::{Card, Table, cell};
 use crate::client::Answer;
 use crate::failure::Failure;
-use crate::texts::terminal::{translate, word};
+use crate::texts::message::Message;
+use crate::texts::terminal::{render, word};
 
 /// Renders the lock of a task: `held by Ana since 2 min ago`, `free`.
 pub(super) fn lock(answer: &Answer, lease: &Value) -> String {
-    translate(&match state(lease) {
-        "locked" => format!("held by {} {}", person(&lease["holder"]), answer.lasting(&lease["locked_at"])),
-        "offered" => format!("kept for {}", person(&lease["offered_to"])),
-        _ => "free".to_owned(),
+    render(&match state(lease) {
+        "locked" => Message::new("lock-held")
+            .text("person", person(&lease["holder"]))
+            .text("lasting", answer.lasting(&lease["locked_at"])),
+        "offered" => Message::new("lock-offered").text("person", person(&lease["offered_to"])),
+        _ => Message::new("lock-free"),
     })
 }
 
@@ -25,7 +28,7 @@ pub(super) fn task(answer: &Answer) {
     card.line("lock", lock(answer, &task["lock"]));
     card.line("fence", task["lock"]["fence"].as_i64().map(|fence| fence.to_string()));
     card.line("created", answer.since(&task["created_at"]));
-    card.print(&translate(&format!("task {}", cell(&task["id"]))));
+    card.print(&render(&Message::new("task-title").text("task", cell(&task["id"]))));
     lines(task["lines"].as_array().map_or(&[], Vec::as_slice));
 }
 
@@ -34,7 +37,7 @@ pub(super) fn line(line: &Value) {
 }
 
 fn lines(lines: &[Value]) {
-    let mut table = Table::new(&["LINE", "MOVE", "SKU", "WHAT", "STATUS", "ERROR"]);
+    let mut table = Table::new(&["line", "movement", "sku", "what", "status", "error"]);
     for line in lines {
         let serials = line["serials"].as_array().map(|serials| serials.iter().map(cell).collect::<Vec<_>>().join(" "));
         table.row([
@@ -46,7 +49,7 @@ fn lines(lines: &[Value]) {
             error(&line["error"]),
         ]);
     }
-    table.print("it has no lines");
+    table.print(&Message::new("lines-none"));
 }
 
 fn error(error: &Value) -> String {
@@ -64,21 +67,19 @@ pub(super) fn finalized(answer: &Answer, task: u64, json: bool) -> Result<(), Fa
     if json {
         answer.print_json();
     } else {
-        let mut table = Table::new(&["LINE", "OUTCOME", "ERROR"]);
+        let mut table = Table::new(&["line", "outcome", "error"]);
         for line in outcomes {
             table.row([cell(&line["number"]), word("line", &cell(&line["outcome"])), error(&line["error"])]);
         }
-        table.print("it has no lines");
+        table.print(&Message::new("lines-none"));
     }
     let failed = outcomes.iter().filter(|line| line["outcome"] == "failed").count();
+    let message = |id| Message::new(id).text("task", task).text("status", super::status(done));
     if failed == 0 {
-        super::super::output::talk(&format!("task {task} is {}", super::status(done)));
+        super::super::output::talk(&message("task-is"));
         return Ok(());
     }
-    Err(Failure::failed(
-        format!("task {task} is {}: {failed} of {} lines were not applied", super::status(done), outcomes.len()),
-        "correct those lines, claim the task again and finalize it again; applied lines are not applied twice",
-    ))
+    Err(Failure::failed(message("task-lines-failed").number("failed", failed).number("all", outcomes.len())))
 }
 
 pub(super) fn history(answer: &Answer, json: bool) -> Result<(), Failure> {
@@ -86,18 +87,18 @@ pub(super) fn history(answer: &Answer, json: bool) -> Result<(), Failure> {
         answer.print_json();
         return Ok(());
     }
-    let mut table = Table::new(&["WHEN", "WHAT", "WHO", "DETAIL"]);
+    let mut table = Table::new(&["when", "what", "who", "detail"]);
     for event in answer.items() {
-        let line = event["line"].as_i64().map(|line| translate(&format!("line {line}")));
+        let line = event["line"].as_i64().map(|line| render(&Message::new("task-line").number("line", line)));
         let held = event["held"]
             .is_object()
             .then(|| format!("{}: {}", person(&event["held"]["holder"]), render_ending(&event["held"])));
         let detail: Vec<String> =
             [line, event["detail"].as_str().map(str::to_owned), held].into_iter().flatten().collect();
-        let what = word("happened", &cell(&event["what"]).replace('_', " "));
+        let what = word("happened", &cell(&event["what"]));
         table.row([answer.when(&event["at"]), what, person(&event["by"]), detail.join(", ")]);
     }
-    table.print("nothing has happened to it yet");
+    table.print(&Message::new("task-no-history"));
     answer.say_more();
     Ok(())
 }

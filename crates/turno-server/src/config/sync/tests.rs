@@ -51,16 +51,16 @@ fn the_queue_of_a_source_may_not_contradict_the_source() {
     let policy = &described.queues[&described.sync[0].queue].policy;
     assert_eq!((policy.lock_timeout, policy.backoff), (Span(5_000), Span(7)));
     let lane = refused(&format!("{PLAIN}[queues.q]\nkind = \"lane\""));
-    assert!(lane.cause.contains("line 8: queues.q.kind must be \"sync\""), "{}", lane.cause);
+    assert!(lane.cause().contains("line 8: queues.q.kind must be \"sync\""), "{}", lane.cause());
     let twice = refused(&format!("{PLAIN}[queues.q]\nkind = \"sync\"\nmax_attempts = 3"));
-    assert!(twice.cause.contains("belongs to the source people"), "{}", twice.cause);
+    assert!(twice.cause().contains("belongs to the source people"), "{}", twice.cause());
 }
 
 #[test]
 fn an_invalid_source_is_refused_with_its_key() {
     let cases = [
         ("[[sync.source]]\nname = \"a\"", "line 1: sync.a.key is missing"),
-        ("[[sync.source]]\npreset = \"sipre\"", "line 2: sync.source.preset must be \"siper\""),
+        ("[[sync.source]]\npreset = \"sipre\"", "line 2: sync.source.preset must be one of \"siper\""),
         ("[[sync.source]]\npreset = \"siper\"\nkey = \"a.b\"", "line 3: sync.source.key has a dot"),
         ("[[sync.source]]\npreset = \"siper\"\nwatch = []", "line 3: sync.usuarios.watch is an empty list"),
         ("[[sync.source]]\npreset = \"siper\"\npayload = [\"a\", \"a\"]", "payload names a twice"),
@@ -70,7 +70,10 @@ fn an_invalid_source_is_refused_with_its_key() {
         ("[[sync.source]]\npreset = \"siper\"\nactions = { update = \"U\" }", "must name both"),
         ("[[sync.source]]\npreset = \"siper\"\nactions = { update = \"U\", deactivate = \"U\" }", "the same name"),
         ("[[sync.source]]\npreset = \"siper\"\ndeliver = { method = \"PUT\" }", "deliver has no url"),
-        ("[[sync.source]]\npreset = \"siper\"\ndeliver = { url = \"x\" }", "sync.source.deliver.url is no URL"),
+        (
+            "[[sync.source]]\npreset = \"siper\"\ndeliver = { url = \"x\" }",
+            "sync.source.deliver.url is not an HTTP URL",
+        ),
         ("[[sync.source]]\npreset = \"siper\"\ndeliver = { url = \"http://a/\", method = \"GET\" }", "method must be"),
         (
             "[[sync.source]]\npreset = \"siper\"\ntabel = \"x\"",
@@ -83,24 +86,24 @@ fn an_invalid_source_is_refused_with_its_key() {
     ];
     for (file, cause) in cases {
         let failure = refused(file);
-        assert!(failure.cause.contains(cause), "{}", failure.cause);
+        assert!(failure.cause().contains(cause), "{}", failure.cause());
     }
     let alone = refused(&format!("{PLAIN}one_current_per_key = true"));
-    assert!(alone.cause.contains("line 7: sync.people.one_current_per_key needs current_when"), "{}", alone.cause);
+    assert!(alone.cause().contains("line 7: sync.people.one_current_per_key needs current_when"), "{}", alone.cause());
 }
 
 #[test]
 fn two_sources_share_neither_name_nor_queue_nor_trigger() {
     let second = "\n[[sync.source]]\npreset = \"siper\"\n";
     let pairs = [
-        ("", "sync.usuarios.name is that of the source usuarios, too"),
-        ("name = \"b\"\n", "queue is that of"),
-        ("name = \"b\"\nqueue = \"b\"\n", "view is that of"),
-        ("name = \"b\"\nqueue = \"b\"\nview = \"b\"\n", "trigger is that of"),
+        ("", "sync.usuarios.name is also that of the source usuarios"),
+        ("name = \"b\"\n", "queue is also that of"),
+        ("name = \"b\"\nqueue = \"b\"\n", "view is also that of"),
+        ("name = \"b\"\nqueue = \"b\"\nview = \"b\"\n", "trigger is also that of"),
     ];
     for (more, cause) in pairs {
         let failure = refused(&format!("[[sync.source]]\npreset = \"siper\"\n{second}{more}"));
-        assert!(failure.cause.contains(cause), "{}", failure.cause);
+        assert!(failure.cause().contains(cause), "{}", failure.cause());
     }
     let apart = format!("{PLAIN}{second}");
     let settings = settings(&apart);

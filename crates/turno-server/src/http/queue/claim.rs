@@ -169,7 +169,9 @@ async fn to_views(app: &App, queue: &QueueHandle, got: Vec<Delivery>) -> Result<
         None => Filled { deliveries: got, unreadable: None },
     };
     match filled.unreadable {
-        Some(cause) if filled.deliveries.is_empty() => Err(Problem::new(Code::NotAvailable).cause(Message::verbatim(cause))),
+        Some(cause) if filled.deliveries.is_empty() => {
+            Err(Problem::new(Code::NotAvailable).cause(Message::verbatim(cause)))
+        }
         _ => Ok(filled.deliveries.into_iter().map(|got| DeliveryView::new(row.policy.kind, got)).collect()),
     }
 }

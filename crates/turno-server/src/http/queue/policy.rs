@@ -16,7 +16,6 @@ use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::problem::{Code, Problem};
 use crate::http::task::if_match;
-use crate::texts::message::Message;
 
 /// The policy in force: the given fields, and the defaults of the kind for the others.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -210,7 +209,6 @@ impl From<BadPolicy> for Problem {
 
 impl From<BadField> for Problem {
     fn from(bad: BadField) -> Problem {
-        let cause = Message::new("error-setting").sentence("cause", format_args!("{}; {}", bad.cause, bad.next));
-        Problem::new(Code::BadField).field(&bad.field).cause(cause)
+        Problem::new(Code::BadField).field(&bad.field).cause(bad.message())
     }
 }

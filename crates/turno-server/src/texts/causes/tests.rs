@@ -1,6 +1,7 @@
 //! Every message of the errors has its data, and the reverse: no message is left without code.
 
 use super::*;
+use crate::texts::{Language, Texts};
 use std::path::{Path, PathBuf};
 use turno::core::id::{Resource, UserId};
 use turno::core::sync::SourceRefused;
@@ -29,17 +30,6 @@ fn the_refusal_of_a_source_and_its_next_step_are_in_one_language() {
 }
 
 #[test]
-fn every_message_of_the_sources_exists_in_both_languages() {
-    let texts = Texts::load();
-    let none = fluent_bundle::FluentArgs::new();
-    for id in message_ids(&sources()) {
-        for language in [Language::Spanish, Language::English] {
-            assert!(texts.find(language, &id, &none).is_some(), "{id} in {language:?}");
-        }
-    }
-}
-
-#[test]
 fn every_message_of_an_error_is_used() {
     assert_eq!(unused(include_str!("../../../locales/errors.en.ftl")), Vec::<String>::new());
 }
@@ -50,12 +40,6 @@ pub(in crate::texts) fn unused(locale: &str) -> Vec<String> {
     let ids = locale.lines().filter(|line| line.starts_with(|one: char| one.is_ascii_lowercase()));
     let ids = ids.filter_map(|line| line.split_once(" = ")).map(|(id, _)| id.to_owned());
     ids.filter(|id| !code.contains(&format!("\"{id}\""))).collect()
-}
-
-/// Returns the ids of all `Message::new("id")`.
-fn message_ids(code: &str) -> Vec<String> {
-    let after = code.split("Message::new(\"").skip(1);
-    after.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
 /// Returns the sources of this crate, without tests.
@@ -71,17 +55,4 @@ pub(in crate::texts) fn files(folder: &Path) -> Vec<PathBuf> {
     let own = files.into_iter().filter(|file| file.extension().is_some_and(|kind| kind == "rs"));
     let own = own.filter(|file| !file.ends_with("tests.rs"));
     own.chain(folders.iter().flat_map(|folder| self::files(folder))).collect()
-}
-
-/// Returns the literal up to its closing quote, with a value in each placeholder.
-pub(in crate::texts) fn filled(text: &str) -> Option<String> {
-    let text = text.replace("\\\"", "\u{1}");
-    let text = text.split('"').next()?.replace('\u{1}', "\"");
-    let mut sentence = String::new();
-    for (at, part) in text.split('{').enumerate() {
-        sentence.push_str(if at == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) });
-        sentence.push('7');
-    }
-    sentence.pop();
-    Some(sentence)
 }

@@ -1,33 +1,9 @@
-//! Every sentence of the command line has a translation: these tests read the sources.
+//! The sources and the messages of the command line fit together.
 
 use super::*;
-use crate::texts::causes::tests::{files, filled};
+use crate::texts::tests::{files, known_shape};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-
-/// The texts, without choosing a language for the whole process.
-static SPANISH: LazyLock<Texts> = LazyLock::new(Texts::load);
-
-fn in_spanish(book: &Book, text: &str) -> Option<String> {
-    book.translate(&SPANISH, Language::Spanish, text)
-}
-
-/// Returns the Spanish help of a command or an option.
-pub(crate) fn help_in_spanish(text: &str) -> Option<String> {
-    in_spanish(&HELPS, text)
-}
-
-/// Returns the Spanish examples of a command.
-pub(crate) fn examples_in_spanish(command: &str) -> Option<String> {
-    let none = FluentArgs::new();
-    let found = SPANISH.find(Language::Spanish, &format!("examples-{command}"), &none);
-    found.map(std::borrow::Cow::into_owned)
-}
-
-/// Returns every English help text that has a translation.
-pub(crate) fn helps() -> impl Iterator<Item = String> {
-    let texts = HELP.lines().filter(|line| line.starts_with("help-")).filter_map(|line| line.split_once(" = "));
-    texts.map(|(_, text)| text.replace("{\"{\"}", "{").replace("{\"}\"}", "}"))
-}
 
 #[test]
 fn the_first_set_variable_decides_the_language() {
@@ -58,129 +34,100 @@ fn the_first_set_variable_decides_the_language() {
     }
 }
 
-#[test]
-fn a_sentence_is_translated_with_its_variable_parts() {
-    for (english, spanish) in [
-        ("caja:3 is free: nobody holds it", "caja:3 está libre: nadie lo tiene"),
-        ("12 s ago", "hace 12 s"),
-        ("1 finding in /var/turno.db", "1 hallazgo en /var/turno.db"),
-        ("3 findings in /var/turno.db", "3 hallazgos en /var/turno.db"),
-        (
-            "turno.toml line 3: limits.requests is 0, but must be between 1 and 9",
-            "turno.toml línea 3: limits.requests es 0, y debe estar entre 1 y 9",
-        ),
-        ("--listen: listen is no address", "--listen: listen no es una dirección"),
-        (
-            "failed to read items.json: No such file or directory (os error 2)",
-            "no se pudo leer items.json: no existe el archivo o la carpeta (os error 2)",
-        ),
-        ("the only placeholder is {key}", "lo único que se reemplaza es {key}"),
-    ] {
-        assert_eq!(in_spanish(&SENTENCES, english).as_deref(), Some(spanish));
-    }
-}
-
-#[test]
-fn a_sentence_with_an_untranslated_part_stays_english() {
-    for english in [
-        "frob must be one of the \"red\" or \"green\" ones",
-        "the moon or a star fell from it",
-        "failed to read items.json: the moon is in the way of it",
-        "write what is to be written",
-    ] {
-        assert_eq!(in_spanish(&SENTENCES, english), None, "{english}");
-    }
-    for (english, spanish) in [
-        ("1 in process", "1 en proceso"),
-        ("Task 2 is cancelled", "La tarea 2 está cancelada"),
-        // A server has already translated the part after the colon.
-        ("stopping the command: el bloqueo venció", "se detiene el comando: el bloqueo venció"),
-    ] {
-        assert_eq!(in_spanish(&SENTENCES, english).as_deref(), Some(spanish));
-    }
-}
-
-#[test]
-fn names_that_users_chose_are_not_translated() {
-    for own in ["free", "locked", "by Ana, today", "in 5 s", "the payload", "Entrega a las 10"] {
-        assert_eq!(in_spanish(&VALUES, own), None, "{own}");
-    }
-    assert!(in_spanish(&VALUES, "in 5 s unless there is work").is_some());
-}
-
-/// The code before a sentence that people read.
-const BEGINNINGS: [&str; 7] =
-    ["talk(", "translate(", "Failure::failed(", "Failure::usage(", "Wrong::new(", "Problem::new(", ".print("];
-/// Sentences whose parts are translated by themselves, or that are no sentences.
-const PARTS: [&str; 14] = [
-    "7 in 7",
-    "7; queued",
-    "7 cannot be queued: 7",
-    "exhausted: 7",
-    "cannot be sent: 7",
-    "active at the destination, without a row: 7",
-    "the chain of 7 is whole; keep its head elsewhere",
-    "7 was 7 and is 7 now; 7",
-    "7 7",
-    "7 (7)",
-    ", yours",
-    "has 7 where it may not be",
-    "use 7 in the path or behind ? only",
-    "the only placeholder is 7",
-];
-
-#[test]
-fn every_sentence_of_the_command_line_has_a_translation() {
+/// Returns the sources of the server, each without its tests.
+fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut all = vec![];
-    for name in ["cli", "client", "config"] {
-        all.extend(files(&root.join(name)));
-    }
-    let single = ["cli.rs", "client.rs", "config.rs", "database.rs", "logging.rs", "http/server.rs", "http/stop.rs"];
-    all.extend(single.map(|name| root.join(name)));
-    let mut found = Vec::new();
-    for file in all.iter().filter(|file| !file.ends_with("reference.rs")) {
-        let whole = std::fs::read_to_string(file).expect("a source");
-        let code = whole.split("#[cfg(test)]").next().unwrap_or_default();
-        found.extend(BEGINNINGS.iter().flat_map(|beginning| texts_after(code, beginning)));
-    }
-    assert!(found.len() > 200, "the sources are where they were: {}", found.len());
-    found.retain(|sentence| !PARTS.contains(&sentence.trim()));
-    let missing: Vec<_> = found.iter().filter(|sentence| in_spanish(&SENTENCES, sentence.trim()).is_none()).collect();
-    assert!(missing.is_empty(), "add them to locales/cli.*.ftl: {missing:#?}");
+    let code = |path: &std::path::PathBuf| {
+        let whole = std::fs::read_to_string(path).expect("a source is readable");
+        let code = whole.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+        (path.display().to_string(), code)
+    };
+    files(&root).iter().filter(|path| !path.ends_with("tests.rs")).map(code).collect()
 }
 
-/// Returns the texts within the parentheses that open after `beginning`.
-fn texts_after(code: &str, beginning: &str) -> Vec<String> {
-    // Joins a literal that continues on the next line.
-    let code = code.split("\\\n").map(str::trim_start).collect::<String>();
-    code.split(beginning).skip(1).flat_map(within).filter(|text| text.trim().contains(' ')).collect()
-}
-
-fn within(mut rest: &str) -> Vec<String> {
-    let (mut depth, mut found) = (1, Vec::new());
-    while depth > 0 {
-        let Some(at) = rest.find(['(', ')', '"']) else { break };
-        let (what, after) = (rest.as_bytes()[at], &rest[at + 1..]);
-        rest = match what {
-            b'"' => {
-                found.extend(filled(after));
-                &after[end_of_literal(after)..]
-            }
-            _ => after,
-        };
-        depth += i32::from(what == b'(') - i32::from(what == b')');
+#[test]
+fn every_message_in_the_sources_exists_with_its_arguments() {
+    let (known, mut wrong, mut seen) = (known_shape(), Vec::new(), 0);
+    for (path, code) in sources() {
+        for (at, _) in code.match_indices("Message::new(\"") {
+            let rest = &code[at + "Message::new(\"".len()..];
+            let id = rest.split('"').next().unwrap_or_default();
+            let Some(args) = known.get(id) else {
+                wrong.push(format!("{path}: {id} is missing"));
+                continue;
+            };
+            let lacks = args.iter().filter(|arg| !code.contains(&format!("(\"{arg}\",")));
+            wrong.extend(lacks.map(|arg| format!("{path}: {id} lacks ${arg}")));
+            wrong.extend(
+                chained(rest)
+                    .into_iter()
+                    .filter(|arg| args.iter().all(|known| known != arg))
+                    .map(|arg| format!("{path}: {id} has no ${arg}")),
+            );
+            seen += 1;
+        }
     }
-    found
+    assert!(seen > 300, "the sources are where they were: {seen}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Returns the length of the literal, with its closing quote.
-fn end_of_literal(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |at| at + 1)
+/// Returns the names of the arguments that directly follow a message.
+fn chained(mut rest: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    rest = rest.split_once("\")").map_or("", |(_, rest)| rest);
+    loop {
+        let call = rest.trim_start();
+        let begins = ["text", "number", "span", "message", "list"].map(|name| format!(".{name}(\""));
+        let Some(begin) = begins.iter().find(|begin| call.starts_with(begin.as_str())) else { return names };
+        names.push(call[begin.len()..].split('"').next().unwrap_or_default());
+        let mut depth = 0;
+        let end = call.char_indices().find(|(_, one)| {
+            depth += i32::from(*one == '(') - i32::from(*one == ')');
+            *one == ')' && depth == 0
+        });
+        rest = end.map_or("", |(at, _)| &call[at + 1..]);
+    }
+}
+
+#[test]
+fn every_message_of_the_command_line_is_used() {
+    let all: String = sources().into_iter().map(|(_, code)| code).collect();
+    let own = [include_str!("../../../locales/cli.en.ftl"), include_str!("../../../locales/config.en.ftl")];
+    let ids = own.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with(char::is_alphabetic));
+    let ids = ids.filter_map(|line| line.split_once(" =")).map(|(id, _)| id);
+    // Words, and labels that codes name, are looked up by those codes.
+    let coded = ["word-", "head-count-", "head-rate-", "head-event-", "head-policy-"];
+    let is_used = |id: &&str| {
+        coded.iter().any(|prefix| id.starts_with(prefix))
+            || all.contains(&format!("\"{}\"", id.strip_prefix("head-").unwrap_or(id)))
+    };
+    let unused: Vec<&str> = ids.filter(|id| !is_used(id)).collect();
+    assert!(unused.is_empty(), "no code names these messages: {unused:#?}");
+}
+
+#[test]
+fn every_column_has_a_heading() {
+    /// Names that are the same in both languages.
+    const SAME: [&str; 5] = ["", "error", "fence", "id", "sku"];
+    let known = known_shape();
+    let mut missing = BTreeSet::new();
+    for (_, code) in sources() {
+        for columns in code.split("Table::new(&[").skip(1) {
+            let columns = columns.split(']').next().unwrap_or_default().split('"').skip(1).step_by(2);
+            let unknown = columns.filter(|name| !known.contains_key(&format!("head-{name}")) && !SAME.contains(name));
+            missing.extend(unknown.map(str::to_owned));
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_message_of_the_command_line_is_in_one_file() {
+    let own = [include_str!("../../../locales/cli.en.ftl"), include_str!("../../../locales/config.en.ftl")];
+    let all = crate::texts::tests::english();
+    let ids = own.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with(char::is_alphabetic));
+    for id in ids.filter_map(|line| line.split_once(" =")).map(|(id, _)| format!("{id} =")) {
+        let count = all.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with(&id)).count();
+        assert_eq!(count, 1, "{id}");
+    }
 }

@@ -11,7 +11,8 @@ use tokio::process::{Child, ChildStderr};
 use tokio::task::JoinHandle;
 
 use super::site::Delivery;
-use crate::failure::Failure;
+use crate::failure::{Failure, io_cause};
+use crate::texts::message::Message;
 
 /// How many bytes of the end of stderr are kept as the error.
 const KEPT: usize = 2_000;
@@ -141,16 +142,13 @@ async fn copy_stderr(stderr: Option<ChildStderr>, last: Arc<Mutex<VecDeque<u8>>>
 }
 
 fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
-    let next = match error.kind() {
-        ErrorKind::NotFound => NOT_FOUND,
-        ErrorKind::PermissionDenied => NOT_EXECUTABLE,
-        _ => "check the command; the delivery was given back",
-    };
-    Failure::failed(format!("failed to run {program}: {error}"), next)
+    let message = |id| Message::new(id).text("command", program);
+    Failure::failed(match error.kind() {
+        ErrorKind::NotFound => message("work-not-found"),
+        ErrorKind::PermissionDenied => message("work-not-executable"),
+        _ => message("work-command-failed").message("cause", io_cause(error)),
+    })
 }
-
-const NOT_FOUND: &str = "check the name and PATH; after -- comes the command as you would type it";
-const NOT_EXECUTABLE: &str = "make it executable (chmod +x)";
 
 /// Refuses a command that does not exist, before a delivery is claimed for it.
 #[cfg(unix)]
@@ -165,8 +163,8 @@ pub(super) fn check_exists(words: &[String]) -> Result<(), Failure> {
     let files = places.iter().filter_map(|place| std::fs::metadata(place).ok());
     let modes: Vec<u32> = files.filter(std::fs::Metadata::is_file).map(|file| file.permissions().mode()).collect();
     match (modes.is_empty(), modes.iter().any(|mode| mode & 0o111 != 0)) {
-        (true, _) => Err(Failure::usage(format!("there is no command {program}"), NOT_FOUND)),
-        (false, false) => Err(Failure::usage(format!("{program} cannot be executed"), NOT_EXECUTABLE)),
+        (true, _) => Err(Failure::usage(Message::new("work-not-found").text("command", program))),
+        (false, false) => Err(Failure::usage(Message::new("work-not-executable").text("command", program))),
         (false, true) => Ok(()),
     }
 }

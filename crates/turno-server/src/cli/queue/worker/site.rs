@@ -20,6 +20,8 @@ use crate::database;
 use crate::failure::Failure;
 use crate::http::DeliveryView;
 use crate::stopwatch::Stopwatch;
+use crate::texts::causes;
+use crate::texts::message::Message;
 
 /// The queue, at a server or in the database.
 pub(super) enum Backend {
@@ -121,14 +123,14 @@ pub(super) enum Trouble {
     /// A person must act.
     Lasting(Failure),
     /// The next call may succeed.
-    Passing(String),
+    Passing(Message),
 }
 
 impl From<Refusal> for Trouble {
     fn from(refusal: Refusal) -> Trouble {
         let status = refusal.problem["status"].as_u64();
         match status {
-            Some(429 | 500..) | None => Trouble::Passing(Failure::from(refusal).cause),
+            Some(429 | 500..) | None => Trouble::Passing(refusal.into_cause()),
             Some(_) => Trouble::Lasting(refusal.into()),
         }
     }
@@ -137,7 +139,7 @@ impl From<Refusal> for Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Trouble {
         match error {
-            Error::Overloaded | Error::Store(_) => Trouble::Passing(error.to_string()),
+            Error::Overloaded | Error::Store(_) => Trouble::Passing(causes::message(&error)),
             error => Trouble::Lasting(refused(error)),
         }
     }
@@ -154,8 +156,8 @@ impl Backend {
         let settings = global.settings(Overrides::default())?;
         if let Some(source) = settings.sync.iter().find(|source| source.queue.as_str() == queue) {
             // Only a server reads the current row of a source and records what was delivered.
-            let cause = format!("{queue} carries changes of the source {}, which only a server hands out", source.name);
-            return Err(Failure::failed(cause, "leave out --database, and name the server with --server"));
+            let message = Message::new("work-source").text("queue", queue).text("source", &source.name);
+            return Err(Failure::failed(message));
         }
         // Background work is on, because a worker runs long: it also takes back expired deliveries.
         let turno = database::open_with(&settings.database, global::options(&settings)).await?.turno;
@@ -202,10 +204,7 @@ impl Backend {
         match found {
             None => Ok(None),
             Some(Some(taken)) => Ok(Some(taken)),
-            Some(None) => Err(Trouble::Lasting(Failure::failed(
-                "a delivery came that cannot be read",
-                "use the same version of turno here and there",
-            ))),
+            Some(None) => Err(Trouble::Lasting(Failure::failed(Message::new("work-unreadable")))),
         }
     }
 

@@ -1,4 +1,4 @@
--- settled
+-- name: settled
 -- Reads the rows that ended deliveries have left: a row in `done`, a returned hand-out, or a failed attempt.
 select (u.n - 1)::int, case when d.fence = u.fence then d.ended end, c.how, e.error, e.retry_at, e.expired
 from unnest($1::bigint[], $2::bigint[]) with ordinality as u (seq, fence, n)
