@@ -165,11 +165,17 @@ error-store-conflict = another transaction came in between: { $cause }
 error-store-rejected = the database refused: { $cause }
 error-access-changed = the caller's permissions have changed; try again
 error-queue-gone = a queue of the call does not exist any more; try again
+error-schema-missing = the database has no schema yet, and this program needs { $wanted }; run turno migrate
+error-schema-old = the database has schema { $found }, and this program needs { $wanted }; run turno migrate
+error-schema-new = the database has schema { $found }, which needs a newer program; this one knows { $wanted }: upgrade it
+error-kind-stays = queue { $name } has unfinished or exhausted items, so it stays of kind { $kind }; empty it first, or use another name
 error-file = { $fault ->
         [gone] the database file was deleted or moved; stop the server and put the file or a backup in its place
         [replaced] the database file was replaced by another one; restart the server to use that, or put the first one back
         [cut_short] the database file was cut short; stop the server and put a backup in its place
         [log_gone] the log beside the database file (-wal) was deleted or replaced; stop the server and put a backup in its place
+        [damaged] the database file is damaged; stop the server and put a backup in its place
+        [not_a_database] the file is not a SQLite database; give another path
        *[unwritable] the database file cannot be written, see whether the disk is full or read-only: { $cause }
     }
 

@@ -165,11 +165,17 @@ error-store-conflict = otra transacción se adelantó: { $cause }
 error-store-rejected = la base lo rechazó: { $cause }
 error-access-changed = cambiaron los permisos de quien llama; vuelva a intentar
 error-queue-gone = una cola del pedido ya no existe; vuelva a intentar
+error-schema-missing = la base todavía no tiene esquema, y este programa necesita { $wanted }; ejecute turno migrate
+error-schema-old = la base tiene el esquema { $found }, y este programa necesita { $wanted }; ejecute turno migrate
+error-schema-new = la base tiene el esquema { $found }, que necesita un programa más nuevo; este conoce { $wanted }: actualícelo
+error-kind-stays = la cola { $name } tiene elementos sin terminar o agotados, así que sigue siendo { $kind }; vacíela primero, o use otro nombre
 error-file = { $fault ->
         [gone] el archivo de la base se borró o se movió; detenga el servidor y ponga el archivo o un respaldo en su lugar
         [replaced] el archivo de la base se reemplazó por otro; reinicie el servidor para usar ese, o devuelva el primero
         [cut_short] el archivo de la base se cortó; detenga el servidor y ponga un respaldo en su lugar
         [log_gone] el registro junto al archivo de la base (-wal) se borró o se reemplazó; detenga el servidor y ponga un respaldo en su lugar
+        [damaged] el archivo de la base está dañado; detenga el servidor y ponga una copia en su lugar
+        [not_a_database] el archivo no es una base SQLite; dé otra ruta
        *[unwritable] no se puede escribir en el archivo de la base, vea si el disco está lleno o es de solo lectura: { $cause }
     }
 

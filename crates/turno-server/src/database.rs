@@ -39,25 +39,32 @@ pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, F
     Ok(Database { turno, place })
 }
 
+/// The SQLSTATE for insufficient privileges.
+pub(crate) const FORBIDDEN: &str = "42501";
+/// The SQLSTATE for a database that does not exist.
+const NO_DATABASE: &str = "3D000";
+
 /// Returns the failure of a database that could not be opened, with advice that fits its cause.
 pub(crate) fn cannot_open(place: &Location, error: &Error) -> Failure {
-    let cause = error.to_string();
-    let says = |words: &str| cause.contains(words);
-    let database = cause.split("database \"").nth(1).and_then(|rest| rest.split_once("\" does not exist"));
-    // The stores report these causes as texts.
-    let id = match (place.kind, database) {
-        _ if says("run turno migrate") => "database-schema-old",
-        _ if says("newer turno") || says("upgrade it") => "database-schema-new",
-        ("SQLite", _) if says("malformed") => "database-damaged",
-        ("SQLite", _) if says("not a SQLite database") => "database-other-file",
-        ("SQLite", _) if Path::new(&place.name).parent().is_some_and(|folder| !folder.exists()) => "database-no-folder",
-        ("SQLite", _) => "database-file",
-        _ if says("permission denied for database") => "database-no-create",
-        (_, Some(_)) => "database-unknown",
-        _ => "database-server",
+    use turno::store::{FileFault, SchemaFault, StoreError};
+    let name = place.name.rsplit_once('/').map_or("", |(_, name)| name);
+    let id = match error {
+        Error::Store(StoreError::Schema(SchemaFault::Missing { .. } | SchemaFault::Old { .. })) => {
+            "database-schema-old"
+        }
+        Error::Store(StoreError::Schema(SchemaFault::New { .. })) => "database-schema-new",
+        Error::Store(StoreError::File(FileFault::Damaged)) => "database-damaged",
+        Error::Store(StoreError::File(FileFault::NotADatabase)) => "database-other-file",
+        Error::Store(StoreError::Rejected(cause)) if cause.code.as_deref() == Some(FORBIDDEN) => "database-no-create",
+        Error::Store(StoreError::Unavailable(cause)) if cause.code.as_deref() == Some(NO_DATABASE) => {
+            "database-unknown"
+        }
+        _ if place.kind != "SQLite" => "database-server",
+        _ if Path::new(&place.name).parent().is_some_and(|folder| !folder.exists()) => "database-no-folder",
+        _ => "database-file",
     };
     let message = Message::new(id).text("place", &place.name).message("cause", causes::message(error));
-    Failure::failed(message.text("name", database.map_or("", |(name, _)| name)))
+    Failure::failed(message.text("name", name))
 }
 
 /// Returns the kind and the visible part of a database URL.

@@ -36,7 +36,7 @@ pub use audit::{AuditQuery, AuditReader};
 pub use check::{Check, Damaged, Finding};
 pub use destination::DestinationStore;
 pub use event::{EventSpan, EventStore, Sequenced};
-pub use fault::{FileFault, StoreError};
+pub use fault::{DatabaseMessage, FileFault, SchemaFault, StoreError};
 pub use intake::{IntakeCaller, IntakeSlice, IntakeStore};
 pub use item::{Counts, HandOut, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseQuery, LeaseRead, LeaseReader, LeaseWrite, Past, Peeked};
@@ -199,7 +199,7 @@ pub trait Store:
     /// into the item that carried it.
     fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
         let message = format!("this store keeps no deliveries; that of {} is lost", delivered.key);
-        Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message.into()))))
     }
 
     /// Waits for a hint from another process that something changed, if the database can send hints.

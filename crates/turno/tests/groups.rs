@@ -35,7 +35,7 @@ fn claims(group: &Group, resource: &str) -> bool {
 
 #[tokio::test]
 async fn one_bad_command_fails_alone_and_the_rest_of_its_group_is_committed() {
-    let turno = engine(|group| claims(group, "bad").then(|| Trouble::Error(StoreError::Rejected("no".to_owned()))));
+    let turno = engine(|group| claims(group, "bad").then(|| Trouble::Error(StoreError::Rejected("no".into()))));
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..60 {
         let (turno, resource) = (turno.clone(), if n == 30 { "bad".to_owned() } else { format!("r{n}") });
@@ -44,7 +44,7 @@ async fn one_bad_command_fails_alone_and_the_rest_of_its_group_is_committed() {
     for (n, answer) in calls.join_all().await {
         match answer {
             Ok(answer) => assert_eq!(answer.answer, Ok(Outcome::Claimed { renewed: false }), "{n}"),
-            Err(error) => assert_eq!((n, error), (30, Error::Store(StoreError::Rejected("no".to_owned())))),
+            Err(error) => assert_eq!((n, error), (30, Error::Store(StoreError::Rejected("no".into())))),
         }
     }
     let (_, state) = turno.lease_state(Resource::new("bad").unwrap()).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_conflict_that_persists_is_returned_as_an_error() {
 
 #[tokio::test]
 async fn an_unreachable_database_is_an_error_and_nothing_is_stored() {
-    let down = StoreError::Unavailable("down".to_owned());
+    let down = StoreError::Unavailable("down".into());
     let trouble = down.clone();
     let turno = engine(move |_| Some(Trouble::Error(trouble.clone())));
     assert_eq!(claim(&turno, "r").await.unwrap_err(), Error::Store(down));

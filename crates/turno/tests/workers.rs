@@ -60,7 +60,7 @@ fn down(flag: &Arc<AtomicBool>, noticed: &Arc<AtomicUsize>) -> impl Fn(&Group) -
     move |_| {
         flag.load(Ordering::SeqCst).then(|| {
             noticed.fetch_add(1, Ordering::SeqCst);
-            Trouble::Error(StoreError::Unavailable("down".to_owned()))
+            Trouble::Error(StoreError::Unavailable("down".into()))
         })
     }
 }
@@ -158,7 +158,7 @@ async fn deliveries_that_end_together_are_settled_together_and_a_rejected_one_fa
         seen.lock().unwrap().push(acks.count());
         let is_bad = |fence| Some(fence) == *refused.lock().unwrap();
         let found = group.settlements.iter().any(|settle| is_bad(settle.reference.fence));
-        found.then(|| Trouble::Error(StoreError::Rejected("no".to_owned())))
+        found.then(|| Trouble::Error(StoreError::Rejected("no".into())))
     };
     let (queue, _time) = queue(&["a", "bad", "c", "d"], trouble).await;
     let go_on = Arc::new(Notify::new());

@@ -207,8 +207,9 @@ async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
 /// Turns an error of the library into a failure, with advice for sources.
 fn refused(error: Error) -> Failure {
     let id = match &error {
-        // The SQLSTATE for insufficient privileges, as the store reports it.
-        Error::Store(StoreError::Rejected(cause)) if cause.contains("42501") => "sync-forbidden",
+        Error::Store(StoreError::Rejected(cause)) if cause.code.as_deref() == Some(crate::database::FORBIDDEN) => {
+            "sync-forbidden"
+        }
         Error::Store(StoreError::Rejected(_)) => "sync-rejected",
         _ => return global::refused(error),
     };

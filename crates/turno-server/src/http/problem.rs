@@ -352,8 +352,8 @@ impl From<Error> for Problem {
             }
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
-            Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {
-                tracing::warn!(%cause, "the database is not reachable");
+            Error::Store(error @ (StoreError::Unavailable(_) | StoreError::Conflict(_))) => {
+                tracing::warn!(%error, "the database is not reachable");
                 Problem::new(Code::Unavailable)
             }
             Error::Store(StoreError::File(fault)) => {

@@ -282,11 +282,11 @@ async fn unacceptable_items_are_refused_and_nothing_is_stored(world: World) {
     let wordy = Draft { action: Some("ñ".repeat(NAME_MAX + 1)), ..draft("any", "4") };
     let tabbed = Draft { action: Some("a\tb".to_owned()), ..draft("any", "5") };
     let refused = [
-        (keyless, "/1/key"),
-        (nul, "/1/payload"),
-        (negative, "/1/delay_ms"),
-        (wordy, "/1/action: action has more than 200 characters"),
-        (tabbed, "/1/action: action contains a control character"),
+        (keyless, "[1].key: a lane or sync queue needs"),
+        (nul, "[1].payload"),
+        (negative, "[1].delay_ms"),
+        (wordy, "[1].action: action has more than 200 characters"),
+        (tabbed, "[1].action: action contains a control character"),
     ];
     for (bad, field) in refused {
         let good = Draft { key: Some(Key::new("k").unwrap()), ..draft("any", "good") };

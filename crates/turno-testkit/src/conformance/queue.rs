@@ -37,7 +37,7 @@ async fn a_busy_queue_keeps_its_kind(world: World) {
     let store = world.turno.store().unwrap();
     let change = PutQueue::new(queue_name(), Policy::for_kind(Kind::Lane));
     let refused = store.put_queue(change.clone(), Actor::system()).await;
-    assert!(matches!(refused, Err(StoreError::Rejected(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::KindStays { .. })), "{refused:?}");
     ack(&queue, &take_one(&queue).await).await;
     let changed = store.put_queue(change, Actor::system()).await.unwrap().unwrap();
     assert_eq!((changed.policy.kind, changed.version), (Kind::Lane, 2));

@@ -147,7 +147,7 @@ async fn a_queue_with_exhausted_items_cannot_change_its_kind(world: World) {
             put(&queue, "ana", &["1"]).await;
             exhaust(&queue, 1).await;
             let refused = world.turno.put_queue(&*name, Policy::for_kind(to)).await;
-            assert!(matches!(refused, Err(Error::Store(StoreError::Rejected(_)))), "{name}: {refused:?}");
+            assert!(matches!(refused, Err(Error::Store(StoreError::KindStays { .. }))), "{name}: {refused:?}");
             assert_eq!(queue.row().await.unwrap().policy.kind, from, "{name}");
             assert_eq!(queue.retry_exhausted(None, 9).await.unwrap(), 1, "{name}");
             assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "{name}");

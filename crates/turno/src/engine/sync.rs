@@ -119,7 +119,7 @@ impl From<SourceTrouble> for Error {
     fn from(trouble: SourceTrouble) -> Error {
         match trouble {
             SourceTrouble::Refused(refused) => refused.into(),
-            SourceTrouble::Rejected(cause) => StoreError::Rejected(cause).into(),
+            SourceTrouble::Rejected(cause) => StoreError::Rejected(cause.into()).into(),
         }
     }
 }
@@ -337,7 +337,7 @@ impl SyncHandle {
                 (status.left, status.gone) = (look.left, look.gone);
             }
             Ok(Err(refused)) => status.trouble = Some(SourceTrouble::Refused(refused)),
-            Err(StoreError::Rejected(cause)) => status.trouble = Some(SourceTrouble::Rejected(cause)),
+            Err(StoreError::Rejected(cause)) => status.trouble = Some(SourceTrouble::Rejected(cause.text)),
             Err(error) => return Err(error.into()),
         }
         Ok(status)

@@ -91,7 +91,7 @@ pub trait Upkeep: Send + Sync {
     /// that is sound by then is not changed and leaves no entry. Other processes clear their cached lane floors.
     fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
         let message = format!("this store repairs nothing; queue {} stays as it is", repair.name);
-        Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message.into()))))
     }
 
     /// Writes a copy of the database, consistent as of one instant, to a new file. Returns `Rejected` where the

@@ -1,6 +1,6 @@
 //! The schema of a database, compared with the one that this program knows.
 
-use super::StoreError;
+use super::{SchemaFault, StoreError};
 
 /// The schema's version, found and wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +25,12 @@ impl SchemaState {
     /// Returns an error that says what to do, if this program cannot use the schema.
     pub(crate) fn required(self) -> Result<(), StoreError> {
         let SchemaState { found, wanted, compatible } = self;
-        let text = match found {
+        Err(StoreError::Schema(match found {
             _ if compatible => return Ok(()),
-            0 => format!("the database has no schema yet, and this program needs {wanted}; run turno migrate"),
-            _ if found < wanted => {
-                format!("the database has schema {found}, and this program needs {wanted}; run turno migrate")
-            }
-            _ => format!(
-                "the database has schema {found}, which needs a newer program; this one knows {wanted}: upgrade it"
-            ),
-        };
-        Err(StoreError::Schema(text))
+            0 => SchemaFault::Missing { wanted },
+            _ if found < wanted => SchemaFault::Old { found, wanted },
+            _ => SchemaFault::New { found, wanted },
+        }))
     }
 }
 

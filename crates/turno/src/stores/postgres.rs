@@ -202,7 +202,7 @@ impl Store for PostgresStore {
             match &*groups {
                 [group] => Ok(vec![self.commit_one(route, group, as_of).await?]),
                 [] => Ok(Vec::new()),
-                _ => Err(StoreError::Rejected("this store takes one group at a time".into())),
+                _ => Err(StoreError::Bug("this store takes one group at a time")),
             }
         })
     }

@@ -87,14 +87,14 @@ pub(crate) struct SqliteStore {
 pub(crate) async fn open(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, StoreError> {
     let path = path.to_owned();
     let opened = tokio::task::spawn_blocking(move || start(&path, clock, migrate)).await;
-    opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string().into())))
 }
 
 /// Reads the schema's version of the file at `path`, if the file exists.
 pub(crate) async fn schema(path: &str) -> Result<SchemaState, StoreError> {
     let path = path.to_owned();
     let looked = tokio::task::spawn_blocking(move || look(&path)).await;
-    looked.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    looked.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string().into())))
 }
 
 fn look(path: &str) -> Result<SchemaState, StoreError> {

@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, header};
 use serde::Serialize;
+use turno::Error;
 use turno::core::id::QueueName;
 use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
 use turno::store::{PushChange, PutQueue, StoreError};
-use turno::{Error, Turno};
 
 use super::overview::etag;
 use crate::config::endpoint::{Endpoint, EndpointFields};
@@ -148,11 +148,10 @@ pub(super) async fn queue_put(
         check_stored_push(&app, &name, &policy).await?;
     }
     let is_new = matches!(push, PushChange::Set(_));
-    let kind = policy.kind;
     match caller.0.change_queue(PutQueue { name: name.clone(), policy, push, seen }).await {
         Ok(true) => {}
         Ok(false) => return Err(changed()),
-        Err(error) => return Err(refusal_problem(&caller.0, name, kind, error).await),
+        Err(error) => return Err(refusal_problem(error)),
     }
     let row = caller.0.queue(name.clone()).await?.row().await?;
     if is_new {
@@ -190,15 +189,14 @@ async fn check_stored_push(app: &Shared, name: &QueueName, policy: &Policy) -> R
     Ok(())
 }
 
-/// Converts a store's error. A store rejects a policy only if the queue has work and another kind.
-async fn refusal_problem(turno: &Turno, name: QueueName, wanted: Kind, error: Error) -> Problem {
-    if let Error::Store(StoreError::Rejected(_)) = &error {
-        let rows = turno.queues().await.unwrap_or_default();
-        if let Some(row) = rows.iter().find(|row| row.name == name && row.policy.kind != wanted) {
-            return Problem::new(Code::KindFixed).field("kind").with("kind", row.policy.kind);
+/// Converts a store's error.
+fn refusal_problem(error: Error) -> Problem {
+    match error {
+        Error::Store(StoreError::KindStays { kind, .. }) => {
+            Problem::new(Code::KindFixed).field("kind").with("kind", kind)
         }
+        error => error.into(),
     }
-    error.into()
 }
 
 impl From<BadPolicy> for Problem {

@@ -1,6 +1,6 @@
 //! Messages of the stores' errors.
 
-use turno::store::{FileFault, StoreError};
+use turno::store::{FileFault, SchemaFault, StoreError};
 
 use super::Cause;
 use crate::texts::message::Message;
@@ -14,8 +14,27 @@ impl Cause for StoreError {
             StoreError::Rejected(cause) => Message::new("error-store-rejected").text("cause", cause),
             StoreError::AccessChanged => Message::new("error-access-changed"),
             StoreError::QueueGone => Message::new("error-queue-gone"),
-            StoreError::Schema(cause) => Message::verbatim(cause),
+            StoreError::KindStays { name, kind } => {
+                Message::new("error-kind-stays").text("name", name).text("kind", kind.as_str())
+            }
+            StoreError::Bug(what) => Message::new("error-bug").text("what", what),
+            StoreError::Schema(fault) => fault.message(),
             StoreError::File(fault) => fault.message(),
+        }
+    }
+}
+
+impl Cause for SchemaFault {
+    fn message(&self) -> Message {
+        match self {
+            SchemaFault::Missing { wanted } => Message::new("error-schema-missing").number("wanted", *wanted),
+            SchemaFault::Old { found, wanted } => {
+                Message::new("error-schema-old").number("found", *found).number("wanted", *wanted)
+            }
+            SchemaFault::New { found, wanted } => {
+                Message::new("error-schema-new").number("found", *found).number("wanted", *wanted)
+            }
+            SchemaFault::Garbled(text) => Message::verbatim(text),
         }
     }
 }

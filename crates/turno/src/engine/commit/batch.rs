@@ -211,9 +211,7 @@ impl Replies {
             }
             (Replies::Task(reply), Outcomes::Task(outcome)) => drop(reply.send(Ok(*outcome))),
             (Replies::Access(reply), Outcomes::Access(outcome)) => drop(reply.send(Ok(*outcome))),
-            (replies, _) => {
-                replies.fail(&Error::Store(StoreError::Rejected("the store answered another group".to_owned())))
-            }
+            (replies, _) => replies.fail(&Error::Store(StoreError::Bug("the store answered another group"))),
         }
     }
 

@@ -97,7 +97,7 @@ impl Route {
                     tracing::debug!(reason, "redoing a group");
                     redo += 1;
                 }
-                Err(StoreError::Conflict(reason)) => return Err(StoreError::Rejected(reason)),
+                Err(StoreError::Conflict(reason)) => return Err(StoreError::Rejected(reason.into())),
                 answer => return answer,
             }
         }

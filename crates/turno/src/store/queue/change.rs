@@ -79,7 +79,7 @@ impl PutQueue {
     /// Decides the request. `stored` is the queue's row, locked; `None` if the queue did not exist. `busy` says whether
     /// the queue has unfinished or exhausted items, and matters only if [`PutQueue::changes_kind`] is true.
     ///
-    /// Returns `Rejected` if the kind of a busy queue would change.
+    /// Returns `KindStays` if the kind of a busy queue would change.
     pub fn decide(&self, stored: Option<&QueueRow>, busy: bool, by: Actor) -> Result<PutDecision, StoreError> {
         if self.seen.is_some_and(|seen| seen != stored.map_or(0, |row| row.version)) {
             return Ok(PutDecision::Late);
@@ -91,7 +91,7 @@ impl PutQueue {
             return Ok(PutDecision::Unchanged);
         }
         if let Some(row) = stored.filter(|_| busy && self.changes_kind(stored)) {
-            return Err(StoreError::Rejected(render_kind_refusal(&self.name, row.policy.kind)));
+            return Err(StoreError::KindStays { name: self.name.clone(), kind: row.policy.kind });
         }
         let policy = serde_json::to_value(&self.policy).expect("a policy can always be written as JSON");
         let detail = [("policy", policy), ("push", self.push.audited(before)), ("created", stored.is_none().into())];
@@ -102,14 +102,6 @@ impl PutQueue {
             push,
         })))
     }
-}
-
-/// Renders why a queue with unfinished items cannot change its kind.
-fn render_kind_refusal(name: &QueueName, kind: Kind) -> String {
-    let kind = kind.as_str();
-    format!(
-        "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; empty it first, or use another name"
-    )
 }
 
 /// A request to pause or resume a queue.

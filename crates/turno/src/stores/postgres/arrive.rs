@@ -106,7 +106,7 @@ impl PostgresStore {
                     continue;
                 }
                 // The first attempt may have been committed, and the server cannot be asked.
-                Err(StoreError::Unavailable(why)) if lost => Err(StoreError::Unknown(why)),
+                Err(StoreError::Unavailable(why)) if lost => Err(StoreError::Unknown(why.text)),
                 answer => answer,
             };
         }

@@ -32,7 +32,7 @@ impl PostgresStore {
         group: &Group,
         as_of: Option<Epoch>,
     ) -> Result<Outcomes, StoreError> {
-        let slot = self.routes.get(route).ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
+        let slot = self.routes.get(route).ok_or(StoreError::Bug("there is no such route"))?;
         match group {
             Group::Enqueue(group) if group.needs_no_read() && !self.mark_is_late() => {
                 self.arrive(slot, group, as_of).await
@@ -184,7 +184,7 @@ impl PostgresStore {
                 drop(calls);
                 let life = link.life.clone();
                 drop(link);
-                self.was_committed(xid, &life, &message).await?;
+                self.was_committed(xid, &life, &message.text).await?;
                 Ok(None)
             }
             Err(failure) => {
@@ -226,7 +226,7 @@ impl PostgresStore {
             match self.ask(xid).await {
                 // A transaction whose connection is lost and that is not committed by now never will be.
                 Ok((Some(status), _)) if status == "aborted" => {
-                    return Err(StoreError::Unavailable(lost.to_owned()));
+                    return Err(StoreError::Unavailable(lost.into()));
                 }
                 // After a crash the server may have given the same id to another transaction, whose commit this would
                 // be.
@@ -236,7 +236,7 @@ impl PostgresStore {
                 Ok((None, _)) => return unknown("the server has forgotten the transaction"),
                 // The server has not given out this id yet: a crash has taken our transaction back.
                 Err(TripError::Refused { code: Some(code), .. }) if code.code() == "22023" => {
-                    return Err(StoreError::Unavailable(lost.to_owned()));
+                    return Err(StoreError::Unavailable(lost.into()));
                 }
                 Ok(_) | Err(TripError::Lost(_)) => tokio::time::sleep(ASK_PAUSE).await,
                 Err(failure) => return unknown(&StoreError::from(failure).to_string()),

@@ -51,7 +51,7 @@ pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply
         Err(_) => Ran::Late(StoreError::Rejected(format!(
             "the effect of line {} of task {} took longer than {longest:?} and was undone; what is slow or remote belongs into a queue",
             line.line.number, line.task
-        ))),
+        ).into())),
     })
 }
 
@@ -144,7 +144,7 @@ fn value(row: &Row, column: usize) -> Result<Value, StoreError> {
             let name = described.name();
             let message =
                 format!("column {name} is of type {other}, which an effect cannot read; cast it: {name}::text");
-            Err(StoreError::Rejected(message))
+            Err(StoreError::Rejected(message.into()))
         }
     }
 }
@@ -152,9 +152,9 @@ fn value(row: &Row, column: usize) -> Result<Value, StoreError> {
 /// Refuses statements that would end the transaction.
 fn check(sql: &str) -> Result<(), StoreError> {
     match ending_word(sql) {
-        Some(word) => {
-            Err(StoreError::Rejected(format!("an effect stays inside the transaction it is given; leave {word} out")))
-        }
+        Some(word) => Err(StoreError::Rejected(
+            format!("an effect stays inside the transaction it is given; leave {word} out").into(),
+        )),
         None => Ok(()),
     }
 }

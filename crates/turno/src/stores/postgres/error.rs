@@ -1,13 +1,13 @@
 //! Why a trip failed, and what that means for its group.
 
-use crate::store::StoreError;
+use crate::store::{DatabaseMessage, SchemaFault, StoreError};
 use tokio_postgres::error::{Severity, SqlState};
 
 /// Why a trip failed.
 #[derive(Debug)]
 pub(super) enum TripError {
     /// The connection was lost or never made. Whether a commit under way happened is unknown.
-    Lost(String),
+    Lost(DatabaseMessage),
     /// The server refused a statement. The transaction is over and stored nothing.
     Refused {
         /// The error code; `None` if the statement could not be sent.
@@ -31,7 +31,7 @@ impl From<tokio_postgres::Error> for TripError {
             let ends = matches!(db.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
             let message = format!("{} ({})", db.message(), db.code().code());
             return if ends || db.code().code().starts_with("08") {
-                TripError::Lost(message)
+                TripError::Lost(DatabaseMessage { code: Some(db.code().code().into()), text: message })
             } else {
                 TripError::Refused { code: Some(db.code().clone()), message }
             };
@@ -41,7 +41,7 @@ impl From<tokio_postgres::Error> for TripError {
         let io = source.is_some_and(|source| source.is::<std::io::Error>());
         let timeout = message.contains("timed out") || message.contains("connect");
         if error.is_closed() || io || timeout {
-            TripError::Lost(message)
+            TripError::Lost(message.into())
         } else {
             TripError::Refused { code: None, message }
         }
@@ -75,17 +75,21 @@ impl TripError {
     }
 }
 
+fn with(code: SqlState, text: String) -> DatabaseMessage {
+    DatabaseMessage { code: Some(code.code().into()), text }
+}
+
 /// For a transaction that certainly stored nothing.
 impl From<TripError> for StoreError {
     fn from(failure: TripError) -> StoreError {
         match failure {
             TripError::Lost(message) => StoreError::Unavailable(message),
-            TripError::Garbled(message) => StoreError::Schema(message),
+            TripError::Garbled(message) => StoreError::Schema(SchemaFault::Garbled(message)),
             TripError::AccessChanged => StoreError::AccessChanged,
             TripError::AnotherLife => StoreError::Conflict("the database has begun another life".into()),
             TripError::Decided(error) => error,
-            TripError::Refused { code: None, message } => StoreError::Rejected(message),
-            TripError::Refused { code: Some(code), message } => match code {
+            TripError::Refused { code: None, message } => StoreError::Rejected(message.into()),
+            TripError::Refused { code: Some(code), message } => match code.clone() {
                 SqlState::T_R_SERIALIZATION_FAILURE
                 | SqlState::T_R_DEADLOCK_DETECTED
                 | SqlState::UNIQUE_VIOLATION
@@ -95,8 +99,8 @@ impl From<TripError> for StoreError {
                 | SqlState::DISK_FULL
                 | SqlState::OUT_OF_MEMORY
                 | SqlState::TOO_MANY_CONNECTIONS
-                | SqlState::CONFIGURATION_LIMIT_EXCEEDED => StoreError::Unavailable(message),
-                _ => StoreError::Rejected(message),
+                | SqlState::CONFIGURATION_LIMIT_EXCEEDED => StoreError::Unavailable(with(code, message)),
+                _ => StoreError::Rejected(with(code, message)),
             },
         }
     }

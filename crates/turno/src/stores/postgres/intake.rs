@@ -200,8 +200,8 @@ impl PostgresStore {
                 return Ok(IntakeSlice { rows, completed, ..IntakeSlice::default() });
             }
             Err(StoreError::Rejected(_) | StoreError::Schema(_)) if rows > 1 => backlog.halve(rows),
-            Err(StoreError::Rejected(error) | StoreError::Schema(error)) => {
-                self.intake_refuse(vec![(numbers[0], error)], who).await?;
+            Err(error @ (StoreError::Rejected(_) | StoreError::Schema(_))) => {
+                self.intake_refuse(vec![(numbers[0], error.to_string())], who).await?;
                 backlog.taken(rows, watch.elapsed());
             }
             Err(error) => return Err(error),

@@ -168,7 +168,7 @@ fn broken(apply: &Apply, why: &str) -> StoreError {
     StoreError::Rejected(format!(
         "the effect of line {} of task {} failed in a statement and went on, or ended the transaction it was given: {why}",
         apply.number, apply.task
-    ))
+    ).into())
 }
 
 fn peek(resource: &str) -> Call<'_> {

@@ -34,7 +34,7 @@ impl PostgresStore {
             // A read may start at a cached position, and a new connection may lead to another life.
             if fresh && !self.is_same_life(&mut link).await? {
                 link.put_back();
-                self.begin_life(false).await.map_err(|error| TripError::Lost(error.to_string()))?;
+                self.begin_life(false).await.map_err(|error| TripError::Lost(error.to_string().into()))?;
                 continue;
             }
             let failure = match link.trip(calls).await {

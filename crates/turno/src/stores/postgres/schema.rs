@@ -4,7 +4,7 @@ use super::call::Call;
 use super::connection::Link;
 use super::row::get;
 use super::sql;
-use crate::store::{SchemaState, StoreError};
+use crate::store::{SchemaFault, SchemaState, StoreError};
 use tokio_postgres::Row;
 
 /// A migration, and the oldest schema version whose programs can use the schema after it.
@@ -70,6 +70,7 @@ async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreErr
     let answers = link.trip(&calls).await?;
     let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
     let mine = migrations.last().map_or(0, |migration| migration.version);
+    let number = |version: i32| u32::try_from(version).unwrap_or(0);
     let mut has = 0;
     if exists {
         let answers = link.trip(&[Call::new(&sql::SCHEMA_READ)]).await?;
@@ -77,9 +78,7 @@ async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreErr
             has = get(row, 0)?;
             let min_compatible: i32 = get(row, 1)?;
             if min_compatible > mine {
-                return Err(StoreError::Schema(format!(
-                    "the database has schema {has}, which needs a program of schema {min_compatible} or newer; this one knows {mine}: upgrade it"
-                )));
+                return Err(StoreError::Schema(SchemaFault::New { found: number(has), wanted: number(mine) }));
             }
         }
     }

@@ -51,7 +51,7 @@ impl Slot {
                 tokio::time::sleep(pause).await;
                 // Nothing was stored, and the cause may pass, so every refusal to connect counts as a lost connection.
                 Err(match failure {
-                    TripError::Refused { message, .. } => TripError::Lost(message),
+                    TripError::Refused { message, .. } => TripError::Lost(message.into()),
                     other => other,
                 })
             }

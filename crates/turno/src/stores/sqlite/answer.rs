@@ -29,7 +29,7 @@ pub(super) fn keep(
     write.tx.prepare_cached(&sql::ANSWER_KEEP)?.execute(values)?;
     let kept = read(&write.tx, once)?.map(|(kept, _)| kept);
     write.commit()?;
-    kept.ok_or_else(|| StoreError::Rejected("an answer that was just kept is not there".into()))
+    kept.ok_or(StoreError::Bug("an answer that was just kept is not there"))
 }
 
 impl AnswerStore for SqliteStore {

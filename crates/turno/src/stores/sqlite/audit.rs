@@ -31,7 +31,7 @@ pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError
     }
     match tx.prepare_cached(&sql::AUDIT_HEAD_SAVE)?.execute((last.n, last.hash.0))? {
         1 => {}
-        _ => return Err(StoreError::Rejected("a bug: the audit would have gone back".into())),
+        _ => return Err(StoreError::Bug("the audit would have gone back")),
     }
     let events: Vec<_> = entries.iter().map(Entry::event).collect();
     event::add(tx, &events)

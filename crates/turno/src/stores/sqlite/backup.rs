@@ -36,7 +36,7 @@ fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
     let backup = Backup::new(source, &mut target)?;
     match backup.step(-1)? {
         StepResult::Done => {}
-        _ => return Err(StoreError::Unavailable(format!("{} is in use by another process", to.display()))),
+        _ => return Err(StoreError::Unavailable(format!("{} is in use by another process", to.display()).into())),
     }
     drop(backup);
     target.close().map_err(|(_, error)| error.into())
@@ -54,8 +54,10 @@ fn sync(to: &Path) -> Result<(), Error> {
 fn cannot(to: &Path, error: &Error) -> StoreError {
     let to = to.display();
     match error.kind() {
-        ErrorKind::AlreadyExists => StoreError::Rejected(format!("{to} exists already; name a new file")),
-        ErrorKind::NotFound => StoreError::Rejected(format!("the folder of {to} does not exist; create it first")),
-        _ => StoreError::Rejected(format!("failed to write {to}: {error}")),
+        ErrorKind::AlreadyExists => StoreError::Rejected(format!("{to} exists already; name a new file").into()),
+        ErrorKind::NotFound => {
+            StoreError::Rejected(format!("the folder of {to} does not exist; create it first").into())
+        }
+        _ => StoreError::Rejected(format!("failed to write {to}: {error}").into()),
     }
 }

@@ -150,7 +150,7 @@ fn each<T>(
         if rows != 1 {
             let name = text.lines().next().unwrap_or_default();
             let text = format!("a bug: `{name}` changed {rows} rows where there should be one");
-            return Err(StoreError::Rejected(text));
+            return Err(StoreError::Rejected(text.into()));
         }
     }
     Ok(())

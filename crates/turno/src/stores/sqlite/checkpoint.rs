@@ -59,7 +59,7 @@ impl Checkpoints {
             let _ = closed.recv();
         };
         let thread = thread::Builder::new().name("turno-checkpoint".into()).spawn(work);
-        let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string().into()))?;
         Ok(Checkpoints { thread: Some(thread), others: Some(others) })
     }
 }

@@ -86,7 +86,7 @@ fn use_log(connection: &Connection) -> Result<(), StoreError> {
             Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
             Ok(mode) => {
                 let text = format!("the file cannot have a write-ahead log (it says {mode}); put it on a local disk");
-                return Err(StoreError::Unavailable(text));
+                return Err(StoreError::Unavailable(text.into()));
             }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => pause(),
             Err(error) => return Err(error.into()),
@@ -106,11 +106,11 @@ fn check_folder(path: &str) -> Result<(), StoreError> {
     }
     if Path::new(path).is_dir() {
         let text = format!("{path} is a folder; name a file in it, such as sqlite:{path}/turno.db");
-        return Err(StoreError::Unavailable(text));
+        return Err(StoreError::Unavailable(text.into()));
     }
     if !folder.is_dir() {
         let text = format!("the folder {} does not exist; create it first", folder.display());
-        return Err(StoreError::Unavailable(text));
+        return Err(StoreError::Unavailable(text.into()));
     }
     Ok(())
 }

@@ -147,7 +147,7 @@ fn unanswered(number: u32, patience: Duration) -> StoreError {
         "the effect of line {number} was not done within {} s, and all of it is undone; find out what it waits for: \
          it must use nothing but its own transaction",
         patience.as_secs_f32()
-    ))
+    ).into())
 }
 
 /// The serving end, on the writer thread.
@@ -217,7 +217,7 @@ impl Served {
                     Some(error) => {
                         let number = self.apply.number;
                         let text = format!("the effect of line {number} failed in a statement and went on: {error}");
-                        return Err(StoreError::Rejected(text));
+                        return Err(StoreError::Rejected(text.into()));
                     }
                 },
                 Request::Done(Err(EffectError::Refused(message))) => return Ok(Err(message)),
@@ -242,7 +242,7 @@ impl Served {
         if tx.is_autocommit() {
             let why = done.err().map_or_else(String::new, |error| format!(": {error}"));
             let text = format!("a statement of the effect of line {} rolled everything back{why}", self.apply.number);
-            return Err(StoreError::Rejected(text));
+            return Err(StoreError::Rejected(text.into()));
         }
         Ok(done)
     }
@@ -283,13 +283,13 @@ fn prepared<'c>(tx: &'c Connection, text: &str, values: &[Value]) -> Result<Stat
         let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(0);
         let Some(value) = number.checked_sub(1).and_then(|at| values.get(at)) else {
             let text = format!("parameter {name} has no value: there are $1 to ${}", values.len());
-            return Err(StoreError::Rejected(text));
+            return Err(StoreError::Rejected(text.into()));
         };
         used = used.max(number);
         statement.raw_bind_parameter(index, cell(value))?;
     }
     if used < values.len() {
-        return Err(StoreError::Rejected(format!("{} values for parameters $1 to ${used}", values.len())));
+        return Err(StoreError::Rejected(format!("{} values for parameters $1 to ${used}", values.len()).into()));
     }
     Ok(statement)
 }

@@ -1,6 +1,6 @@
 //! Translates SQLite's errors: whether the engine tries again, redoes the group, or searches for the faulty command.
 
-use crate::store::StoreError;
+use crate::store::{FileFault, StoreError};
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{Error, ErrorCode};
 
@@ -11,7 +11,7 @@ impl From<Error> for StoreError {
     fn from(error: Error) -> StoreError {
         let text = error.to_string();
         let Error::SqliteFailure(failure, _) = &error else {
-            return StoreError::Rejected(text);
+            return StoreError::Rejected(text.into());
         };
         match failure.code {
             ErrorCode::DatabaseBusy
@@ -21,12 +21,11 @@ impl From<Error> for StoreError {
             | ErrorCode::CannotOpen
             | ErrorCode::ReadOnly
             | ErrorCode::PermissionDenied
-            | ErrorCode::OutOfMemory => StoreError::Unavailable(text),
+            | ErrorCode::OutOfMemory => StoreError::Unavailable(text.into()),
             ErrorCode::ConstraintViolation if TAKEN.contains(&failure.extended_code) => StoreError::Conflict(text),
-            ErrorCode::NotADatabase => {
-                StoreError::Schema("the file is not a SQLite database; give another path".into())
-            }
-            _ => StoreError::Rejected(text),
+            ErrorCode::NotADatabase => FileFault::NotADatabase.into(),
+            ErrorCode::DatabaseCorrupt => FileFault::Damaged.into(),
+            _ => StoreError::Rejected(text.into()),
         }
     }
 }

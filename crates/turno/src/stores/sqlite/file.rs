@@ -135,7 +135,7 @@ impl SqliteStore {
         }
         self.file.check_header()?;
         let written = self.write(|write| write.raise()).await.map_err(|error| match error {
-            StoreError::Unavailable(text) => FileFault::Unwritable(text).into(),
+            StoreError::Unavailable(text) => FileFault::Unwritable(text.text).into(),
             error => error,
         });
         *probed = Some((now, written.clone()));

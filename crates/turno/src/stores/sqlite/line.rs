@@ -53,7 +53,7 @@ pub(super) fn find(write: &Write<'_>, apply: &Apply) -> Result<Found, StoreError
     let begun = begin_line(apply, task.as_ref(), &lease, line.as_ref(), write.now);
     Ok(match (begun, task.zip(line)) {
         (Begin::Go, Some((task, line))) => Found::Go(Box::new(Going { line, status: task.status, lease })),
-        (Begin::Go, None) => return Err(StoreError::Rejected("a bug: a line that is not there was begun".into())),
+        (Begin::Go, None) => return Err(StoreError::Bug("a line that is not there was begun")),
         (Begin::Settled(outcome), _) => Found::Over(LineStep::Settled(outcome)),
         (Begin::Over(finalized), _) => Found::Over(LineStep::Over(finalized)),
         (Begin::Refused(refused), _) => Found::Over(LineStep::Refused(refused)),

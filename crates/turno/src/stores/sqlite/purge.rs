@@ -2,7 +2,8 @@
 
 use super::{SqliteStore, Write, audit, backup, check, repair, schema, sql};
 use crate::store::{
-    Check, Finding, Outlived, Pending, Purge, RepairGroup, RepairOutcome, SchemaState, StoreError, Upkeep, purge_entry,
+    Check, Finding, Outlived, Pending, Purge, RepairGroup, RepairOutcome, SchemaFault, SchemaState, StoreError, Upkeep,
+    purge_entry,
 };
 use rusqlite::{Connection, OptionalExtension};
 use turno_core::audit::Actor;
@@ -106,7 +107,8 @@ pub(super) fn leases(
     if gone > 0 {
         write.commit()?;
     }
-    let last = Resource::new(last).map_err(|bad| StoreError::Schema(format!("a lease's name: {bad}")))?;
+    let last = Resource::new(last)
+        .map_err(|bad| StoreError::Schema(SchemaFault::Garbled(format!("a lease's name: {bad}"))))?;
     Ok((gone, Some(last)))
 }
 
@@ -148,7 +150,7 @@ impl Upkeep for SqliteStore {
         let from = self.path.clone();
         Box::pin(async move {
             let written = tokio::task::spawn_blocking(move || backup::write(&from, &to)).await;
-            written.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+            written.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string().into())))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Migrations: the files in order, each once, also if several processes start at the same time.
 
 use super::sql;
-use crate::store::{SchemaState, StoreError};
+use crate::store::{SchemaFault, SchemaState, StoreError};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// A migration.
@@ -69,10 +69,8 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let (version, min_compatible) = stored(&tx)?;
     if version > known && min_compatible > known {
-        return Err(StoreError::Schema(format!(
-            "the database has schema {version}, which needs a program that knows schema {min_compatible}; this one \
-             knows {known}: install a newer turno"
-        )));
+        let number = |version| u32::try_from(version).unwrap_or(0);
+        return Err(StoreError::Schema(SchemaFault::New { found: number(version), wanted: number(known) }));
     }
     for migration in MIGRATIONS.iter().filter(|migration| migration.version > version) {
         tx.execute_batch(migration.text)?;

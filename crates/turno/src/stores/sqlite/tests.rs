@@ -134,7 +134,7 @@ async fn a_panicking_job_is_rolled_back_and_the_next_job_runs() {
         tx.execute("update mark set high = 1", [])?;
         panic!("as a bug would");
     });
-    assert!(matches!(broken.await, Err(StoreError::Rejected(_))));
+    assert!(matches!(broken.await, Err(StoreError::Bug(_))));
     let high: i64 =
         store.writer.run(|db| Ok(db.query_row("select high from mark", [], |row| row.get(0))?)).await.unwrap();
     assert_eq!(high, START.0, "the panicked job was rolled back");
@@ -146,7 +146,7 @@ async fn the_error_names_a_missing_folder() {
     let path = folder.0.join("missing/turno.db").display().to_string();
     let error = open(&path, Arc::new(Clock::system()), true).await.err().unwrap();
     assert!(
-        matches!(&error, StoreError::Unavailable(text) if text.contains("missing does not exist; create it")),
+        matches!(&error, StoreError::Unavailable(cause) if cause.text.contains("missing does not exist; create it")),
         "{error}"
     );
     let error = open(&folder.0.display().to_string(), Arc::new(Clock::system()), true).await.err().unwrap();

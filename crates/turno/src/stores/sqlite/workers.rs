@@ -56,7 +56,7 @@ impl Workers {
 
     fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let thread = thread::Builder::new().name(name.into()).spawn(work);
-        let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string().into()))?;
         self.threads.push(thread);
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Workers {
                     Some(file) => file.guard(|| work(connection)),
                     None => work(connection),
                 }));
-                let bug = |_| Err(StoreError::Rejected("a bug: the work on it panicked, see the log".into()));
+                let bug = |_| Err(StoreError::Bug("the work on it panicked, see the log"));
                 // If the caller has gone, the committed result stays.
                 let _ = sender.send(done.unwrap_or_else(bug));
             });

@@ -137,12 +137,15 @@ async fn an_effect_that_ends_its_transaction_is_rejected_and_undone() {
         }
     }
     let failure = store.apply_line(apply(id, 1, fence), shared(Commits)).await;
-    assert!(matches!(&failure, Err(StoreError::Rejected(text)) if text.contains("commit")), "{failure:?}");
+    assert!(matches!(&failure, Err(StoreError::Rejected(cause)) if cause.text.contains("commit")), "{failure:?}");
     assert_eq!(open().await, LineStatus::Pending);
     // Without those words the end of the effect reveals it: the savepoint is gone, or a failed statement was ignored.
     for (sql, said) in [("release savepoint turno_effect", "release"), ("insert into nowhere values (1)", "ended")] {
         let failure = store.apply_line(apply(id, 1, fence), shared(Script(vec![sql], Ok(())))).await;
-        assert!(matches!(&failure, Err(StoreError::Rejected(text)) if text.contains(said)), "{sql}: {failure:?}");
+        assert!(
+            matches!(&failure, Err(StoreError::Rejected(cause)) if cause.text.contains(said)),
+            "{sql}: {failure:?}"
+        );
         assert_eq!(open().await, LineStatus::Pending);
     }
     let failure = shared(Script(vec![], Err(EffectError::Store(StoreError::Conflict("x".into())))));
@@ -174,7 +177,10 @@ async fn an_effect_over_its_time_limit_is_undone_and_reported() {
     store.effect_max = std::time::Duration::from_millis(50);
     let (_begun, _go, effect) = open();
     let late = store.apply_line(apply(id, 1, fence), effect).await;
-    assert!(matches!(&late, Err(StoreError::Rejected(text)) if text.contains("took longer than 50ms")), "{late:?}");
+    assert!(
+        matches!(&late, Err(StoreError::Rejected(cause)) if cause.text.contains("took longer than 50ms")),
+        "{late:?}"
+    );
     assert_eq!(number(&client, ROWS).await, 0);
     store.effect_max = SOON;
     assert_eq!(store.apply_line(apply(id, 1, fence), shared(Script(vec![], Ok(())))).await.unwrap(), APPLIED);
@@ -208,7 +214,7 @@ impl Effect for Values {
             assert_eq!(rows[0][6..], [Value::Int(7), row[0].clone(), Value::Int(1)]);
             let refused = tx.query("select quantity from app", &[]).await;
             assert!(
-                matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("quantity::text")),
+                matches!(&refused, Err(StoreError::Rejected(cause)) if cause.text.contains("quantity::text")),
                 "{refused:?}"
             );
             assert_eq!(tx.query("update app set line = 2", &[]).await?, Vec::<Vec<Value>>::new());

@@ -36,11 +36,11 @@ async fn a_backup_taken_during_writes_opens_and_is_of_one_instant() {
     assert_eq!(copied, Ok(()));
     let again = store.backup(to.clone()).await;
     assert!(
-        matches!(&again, Err(StoreError::Rejected(why)) if why.contains("exists already; name a new file")),
+        matches!(&again, Err(StoreError::Rejected(why)) if why.text.contains("exists already; name a new file")),
         "{again:?}"
     );
     let nowhere = store.backup(folder.0.join("missing/copy.db")).await;
-    assert!(matches!(&nowhere, Err(StoreError::Rejected(why)) if why.contains("create it first")), "{nowhere:?}");
+    assert!(matches!(&nowhere, Err(StoreError::Rejected(why)) if why.text.contains("create it first")), "{nowhere:?}");
 
     let clock = Arc::new(Clock::manual(Manual::starting_at(START)));
     let copy = open(&to.display().to_string(), clock, true).await.unwrap();

@@ -81,7 +81,7 @@ async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
         })
     });
     let went_on = store.apply_line(apply(id, 1, fence), Some(passes_over)).await;
-    assert!(matches!(&went_on, Err(StoreError::Rejected(text)) if text.contains("went on")), "{went_on:?}");
+    assert!(matches!(&went_on, Err(StoreError::Rejected(cause)) if cause.text.contains("went on")), "{went_on:?}");
     let step = store.apply_line(apply(id, 1, fence), Some(effect.clone())).await;
     assert_eq!(step, Ok(LineStep::Settled(LineOutcome::Applied)));
     assert_eq!((rows(&store).await, status(&store, id).await), (1, LineStatus::Applied));
@@ -129,7 +129,7 @@ async fn an_effect_cannot_end_its_transaction_or_change_the_connection() {
             for text in texts {
                 let refused = tx.execute(text, &[]).await;
                 assert!(
-                    matches!(&refused, Err(StoreError::Rejected(why)) if why.contains("the transaction is the line's")),
+                    matches!(&refused, Err(StoreError::Rejected(why)) if why.text.contains("the transaction is the line's")),
                     "{text}: {refused:?}"
                 );
             }
@@ -154,7 +154,7 @@ async fn an_effect_statement_that_rolls_back_fails_the_line() {
         })
     });
     let step = store.apply_line(apply(id, 1, fence), Some(effect)).await;
-    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.contains("rolled everything back")), "{step:?}");
+    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.text.contains("rolled everything back")), "{step:?}");
     assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
 }
 
@@ -194,7 +194,7 @@ async fn an_effect_that_never_returns_is_given_up_at_its_time_limit() {
         })
     });
     let step = effect::apply(&store, apply(id, 1, fence), effect, Duration::from_millis(30)).await;
-    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.contains("not done within")), "{step:?}");
+    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.text.contains("not done within")), "{step:?}");
     assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
 }
 
@@ -208,7 +208,7 @@ async fn an_effect_statement_that_never_ends_is_given_up_at_the_time_limit() {
         Box::pin(async move { tx.execute(endless, &[]).await.map(drop).map_err(EffectError::from) })
     });
     let step = effect::apply(&store, apply(id, 1, fence), effect, Duration::from_millis(30)).await;
-    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.contains("not done within")), "{step:?}");
+    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.text.contains("not done within")), "{step:?}");
     assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
 }
 
@@ -235,6 +235,6 @@ async fn an_effect_that_blocks_its_thread_is_given_up_by_the_writer() {
         }
     });
     let step = effect::apply(&store, apply(id, 1, fence), effect, Duration::from_millis(30)).await;
-    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.contains("not done within")), "{step:?}");
+    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.text.contains("not done within")), "{step:?}");
     assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
 }
