@@ -40,6 +40,17 @@ mod stores;
 mod sweep;
 mod upkeep;
 
+/// Leases: who may work on a resource, until when, and under which fence.
+pub mod lease {
+    pub use crate::engine::hold::{Hold, HoldRequest, Loss};
+    pub use crate::engine::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage};
+    pub use crate::store::LeaseQuery;
+    pub use turno_core::lease::{
+        Action, Beat, Cause, Command, Ending, Grant, Holder, Lost, Offer, Outcome, Policies, Policy, Reason, Refused,
+        Request, State, Ticket,
+    };
+}
+
 /// Pushing: sending every delivery of a queue to one destination.
 pub mod push {
     pub use crate::engine::push::{Parcel, PushOutcome, Pusher, RunningPusher, SendFailed, SendFuture, Sender};
@@ -75,7 +86,8 @@ pub mod task {
 /// Synchronization: sources whose triggers mark changed keys, and what their destinations know.
 pub mod sync {
     pub use crate::engine::sync::{
-        Installed, SourceTrouble, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus,
+        Filled, Installed, Prepared, SourceTrouble, SyncChange, SyncCheck, SyncFault, SyncHandle, SyncProgress,
+        SyncStatus,
     };
     pub use turno_core::sync::{Difference, OnLeave, Outgoing, Relation, Source, SourceRefused};
 }
@@ -124,6 +136,7 @@ pub use store::{Answer, HandOut, ItemQuery, ItemRecord, LaneLocks, SchemaState, 
 #[cfg(feature = "unstable")]
 pub use turno_core as core;
 pub use turno_core::access::{Denied, LinkFor, Permission, Permissions, Role, TokenKind};
+pub use turno_core::fault::{Fault, Invalid, Thing};
 pub use turno_core::id::Once;
 pub use turno_core::lease::{Action, Outcome, Refused};
 pub use turno_core::queue::{ItemState, Kind, Policy, Why, WhyReason};

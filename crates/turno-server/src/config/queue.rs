@@ -124,7 +124,7 @@ fn on_exhausted_schema() -> utoipa::openapi::Object {
 pub(crate) struct BadField {
     /// The field. A nested field has a dotted name, as in `push.url`.
     pub(crate) field: String,
-    /// What is wrong, as a fragment after the field's name, with what to write instead.
+    /// The mistake, as a fragment after the field's name, with what to write instead.
     pub(crate) wrong: Message,
 }
 
