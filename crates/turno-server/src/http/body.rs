@@ -86,7 +86,7 @@ impl Bodies {
 enum Memory {
     Connection,
     Public,
-    KeyState,
+    Reserved,
     Usual,
 }
 
@@ -94,8 +94,8 @@ enum Memory {
 fn levels(row: &Row) -> &'static [(usize, Memory)] {
     match row {
         Row { needs: Needs::Nothing, .. } => &[(SMALL_MAX, Memory::Connection), (PUBLIC_MAX, Memory::Public)],
-        Row { room: Room::KeyState, .. } => {
-            &[(SMALL_MAX, Memory::Connection), (KEPT_MAX, Memory::KeyState), (BODY_MAX, Memory::Usual)]
+        Row { room: Room::Reserved, .. } => {
+            &[(SMALL_MAX, Memory::Connection), (KEPT_MAX, Memory::Reserved), (BODY_MAX, Memory::Usual)]
         }
         _ => &[(SMALL_MAX, Memory::Connection), (BODY_MAX, Memory::Usual)],
     }
@@ -290,7 +290,7 @@ impl BodyMemory<'_> {
         };
         let budget = match memory {
             Memory::Public => &app.bodies.public,
-            Memory::KeyState => &app.bodies.kept,
+            Memory::Reserved => &app.bodies.kept,
             Memory::Connection | Memory::Usual => &app.bodies.usual,
         };
         let memory = budget.reserve(caller.clone(), declared.unwrap_or(bound), app.bodies.time).await?;

@@ -65,7 +65,7 @@ async fn refresh(app: &App) {
     metrics::gauge!("turno_live_listeners").set(app.trusted().listeners() as f64);
     metrics::gauge!("turno_process_tasks").set(tokio::runtime::Handle::current().metrics().num_alive_tasks() as f64);
     for (room, name) in
-        [(Room::Usual, "usual"), (Room::KeyState, "kept"), (Room::Waiting, "waiting"), (Room::Stream, "stream")]
+        [(Room::Usual, "usual"), (Room::Reserved, "kept"), (Room::Waiting, "waiting"), (Room::Stream, "stream")]
     {
         metrics::gauge!("turno_http_in_progress", "room" => name).set(app.rooms.inside(room) as f64);
     }

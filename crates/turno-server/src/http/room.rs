@@ -15,7 +15,7 @@ pub(crate) enum Room {
     /// No room: health checks and other cheap routes.
     Free,
     /// For heartbeats, releases and settlements, which keep a lock or end work.
-    KeyState,
+    Reserved,
     /// For everything else.
     Usual,
     /// For calls that may wait long and use little meanwhile.
@@ -79,7 +79,7 @@ impl Rooms {
     fn room(&self, room: Room) -> Option<(&Arc<Semaphore>, usize)> {
         match room {
             Room::Free => None,
-            Room::KeyState => Some((&self.kept, self.limits.kept)),
+            Room::Reserved => Some((&self.kept, self.limits.kept)),
             Room::Usual => Some((&self.usual, self.limits.usual)),
             Room::Waiting => Some((&self.waiting, self.limits.waiting)),
             Room::Stream => Some((&self.streams, self.limits.streams)),
@@ -95,9 +95,9 @@ mod tests {
     fn full_room_refuses_and_the_kept_room_stays_open() {
         let rooms = Rooms::new(RoomLimits { kept: 1, usual: 1, waiting: 1, streams: 1 });
         let inside = rooms.enter(Room::Usual).expect("the room has a place");
-        assert_eq!((rooms.inside(Room::Usual), rooms.inside(Room::KeyState)), (1, 0));
+        assert_eq!((rooms.inside(Room::Usual), rooms.inside(Room::Reserved)), (1, 0));
         assert_eq!(rooms.enter(Room::Usual).expect_err("the room is full").code(), Code::Overloaded);
-        assert!(rooms.enter(Room::KeyState).is_ok(), "heartbeats have room of their own");
+        assert!(rooms.enter(Room::Reserved).is_ok(), "heartbeats have room of their own");
         drop(inside);
         assert!(rooms.enter(Room::Usual).is_ok());
     }

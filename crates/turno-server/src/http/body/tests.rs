@@ -78,7 +78,7 @@ fn heartbeats_settlements_and_sign_ins_have_their_own_budgets() {
     };
     for path in ["/v1/leases/heartbeat", "/v1/leases/a/release", "/v1/queues/q/ack", "/v1/tasks/1/finalize"] {
         assert_eq!(memory(path, 4 * KIB), Some(Memory::Connection), "{path}");
-        assert_eq!(memory(path, 512 * KIB), Some(Memory::KeyState), "{path}");
+        assert_eq!(memory(path, 512 * KIB), Some(Memory::Reserved), "{path}");
         assert_eq!(memory(path, 512 * KIB + 1), Some(Memory::Usual), "{path}");
     }
     assert_eq!(memory("/v1/queues/q/items", 4 * KIB + 1), Some(Memory::Usual));
@@ -132,7 +132,7 @@ async fn a_request_whose_body_is_under_way_is_in_no_room() {
                 answer = answer.as_mut() => panic!("{path}: {answer:?}"),
                 () = asked.notified() => {}
             }
-            let inside = [Room::Usual, Room::KeyState, Room::Waiting].map(|room| bench.app.rooms.inside(room));
+            let inside = [Room::Usual, Room::Reserved, Room::Waiting].map(|room| bench.app.rooms.inside(room));
             assert_eq!(inside, [0, 0, 0], "{path} {length}");
         }
     }

@@ -102,7 +102,7 @@ impl Delivery {
 
 /// The outcome of a renewal.
 pub(super) enum Beat {
-    KeyState,
+    Renewed,
     /// The claim lives on, and max_hold_ms keeps heartbeats from extending it.
     Limited,
     Lost,
@@ -224,7 +224,7 @@ impl Backend {
             Backend::Database { queue, .. } => match settle_one(queue, taken, Act::Beat).await {
                 Ok(SettleOutcome::Renewed { expires_at, limited_by }) => {
                     taken.expires_at = expires_at.0;
-                    if limited_by.is_some() { Beat::Limited } else { Beat::KeyState }
+                    if limited_by.is_some() { Beat::Limited } else { Beat::Renewed }
                 }
                 Ok(_) => Beat::Lost,
                 Err(_) => Beat::Unknown,
@@ -275,7 +275,7 @@ impl Delivery {
         match expires_at {
             Some(at) if result["outcome"] == "renewed" => {
                 self.expires_at = at.as_millisecond();
-                if result["limited_by"].is_string() { Beat::Limited } else { Beat::KeyState }
+                if result["limited_by"].is_string() { Beat::Limited } else { Beat::Renewed }
             }
             _ => Beat::Lost,
         }
