@@ -126,7 +126,7 @@ pub trait SourceTables: Send + Sync {
     /// no value of the column is refused.
     fn keys(&self, source: Arc<Source>, given: Vec<String>) -> Sourced<'_, Vec<String>>;
 
-    /// Reads what the table says about a key, and so what to send; see [`Source::say`].
+    /// Reads the current row of a key and returns what to send. The rule is [`Source::decide_outgoing`].
     ///
     /// Runs as its own statement after the claim has committed, so that it sees every change that the claimed revision
     /// stands for.
