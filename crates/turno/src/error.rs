@@ -1,4 +1,5 @@
-//! Errors of the library. A refusal is an answer and not an error.
+//! Errors of the library. A command as data returns a refusal as an answer; a verb of a handle returns it as
+//! [`Error::Lease`] or [`Error::Task`].
 
 use crate::store::StoreError;
 use std::convert::Infallible;
@@ -21,7 +22,7 @@ pub enum Error {
     /// The call does not fit this handle or this program.
     #[error(transparent)]
     Misuse(#[from] Misuse),
-    /// The queue's policy is invalid.
+    /// The policy of a queue or of a lease is invalid.
     #[error(transparent)]
     Policy(#[from] BadPolicy),
     /// The caller is not authenticated, or lacks a permission.

@@ -2,7 +2,7 @@
 //!
 //! Start with [`Turno::open`]. The handle it returns is the whole API:
 //!
-//! - Leases: [`Turno::lease`] claims, renews and releases; [`Lease::hold`] keeps a lease while a program works.
+//! - Leases: [`Turno::lease`] returns a handle that claims, renews and releases; [`Lease::hold`] keeps a lease while a program works.
 //! - Queues: [`Turno::put_queue`] creates a queue, [`QueueHandle`] enqueues, claims and settles items, and
 //!   [`QueueHandle::worker`] runs a handler for each delivery.
 //! - Tasks: [`Turno::create_task`] and [`TaskHandle`](task::TaskHandle).
@@ -12,7 +12,7 @@
 //! A refusal of a handle's verb is an [`Error`] with a stable [`code`](Error::code), the same as in the HTTP API.
 //!
 //! The features `sqlite` and `postgres` select the databases; both are on by default. With the feature `unstable` the
-//! inside is public: `core` decides, `store` is the contract of a database. It may change in every release.
+//! inside is public: `core` decides, `store` is the contract of a database, `clock` is its time. It may change in every release.
 //!
 //! Inside, `engine` collects the commands that arrive together, `turno_core` decides them, and a store writes them in
 //! one transaction per group.

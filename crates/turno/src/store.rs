@@ -1,7 +1,7 @@
 //! The contract between the engine and a database.
 //!
-//! A [`Store`] runs *groups*: commands that arrived together and are decided together, in one transaction. For every
-//! group a store takes the same four steps:
+//! A [`Store`] runs *groups*: commands that arrived together and are decided together, in one transaction. A group takes
+//! these four steps; small enqueues on PostgreSQL take them in one statement:
 //!
 //! 1. Lock and read every row that the group names. Missing rows are inserted first, so that they can be locked too.
 //! 2. Only then read the clock and the recorded mark, pass both through [`Clock::resume`](crate::clock::Clock::resume)
@@ -10,7 +10,8 @@
 //! 4. Write the changes, raise the mark if it lags, read the bodies of the items handed out, commit.
 //!
 //! A store contains no rules. SQL chooses due heads with `SKIP LOCKED` and finds rows by seq and fence; everything else
-//! is decided in `turno_core`. The implementations are in `stores`; the simulator has its own.
+//! is decided in `turno_core`, or in the `decide` of its group. The implementations are in `stores`; the model in
+//! `turno-testkit` is a third.
 
 mod access;
 mod answer;
@@ -229,10 +230,10 @@ pub enum Hint {
 pub struct Routes {
     /// Whether one transaction may carry groups of several kinds.
     pub merges: bool,
-    /// Routes for claims of leases and waiting lines, chosen by a hash of the resource.
+    /// Routes for claims of leases and waiting lines, chosen by a hash of the resource, and for tasks and access.
     pub leases: Vec<usize>,
-    /// Routes for enqueues and claims of items, chosen by lane, or in turn for items without a lane.
+    /// Routes for enqueues, claims and management of items, chosen by lane, or in turn for items without a lane.
     pub items: Vec<usize>,
-    /// The route kept free for heartbeats, releases and settlements.
+    /// The route of heartbeats, releases and settlements. On PostgreSQL no other work uses it.
     pub reserved: usize,
 }

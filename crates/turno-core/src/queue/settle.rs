@@ -296,7 +296,7 @@ impl Settlement<'_> {
         retry_in: Option<Span>,
         give_up: bool,
     ) -> SettleOutcome {
-        // The first failed item decides the outcome, because a repeated call is answered from the first item, too.
+        // The first failed item decides the outcome, because a repeated call is answered from its record.
         let mut outcome = None;
         for (index, item) in members.into_iter().enumerate() {
             match at {

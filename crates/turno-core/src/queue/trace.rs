@@ -27,9 +27,9 @@ impl AttemptError {
 /// What the stored rows contain about a past delivery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// How the first item finished, if it finished under this fence.
+    /// How the item finished, if it finished under this fence.
     pub ended: Option<Ended>,
-    /// How the first item came back without counting an attempt, even if another worker has had it since.
+    /// How the item came back without counting an attempt, even if another worker has had it since.
     pub back: Option<Last>,
     /// The failed attempt under this fence.
     pub failed: Option<FailedAttempt>,
@@ -45,7 +45,7 @@ pub struct FailedAttempt {
 }
 
 impl Trace {
-    /// Collects the trace of the delivery under `fence` from the rows of its first item.
+    /// Collects the trace of the delivery under `fence` from the rows of one of its items.
     pub fn find(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[UncountedDelivery]) -> Trace {
         let failed = errors.iter().rev().find(|error| error.fence == fence);
         Trace {

@@ -272,6 +272,7 @@ impl DecisionBuilder<'_> {
         let now = self.now.max(self.decision.lease.decided_at());
         let own = |grant: &&lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
         if self.decision.lease.live(now).filter(own).is_none() {
+            // A release stores an expiry that is not stored yet, and its refusal says how the ownership ended.
             let released = self.release(fence);
             return Err(released.err().unwrap_or_else(|| self.lost(fence)));
         }

@@ -20,7 +20,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.lease("caja:3").force_claim("eva", "urgent").await?;
-    /// use turno::store::AuditQuery;
+    /// use turno::event::AuditQuery;
     /// let entries = turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await?;
     /// assert_eq!((entries[0].action.as_str(), entries[0].actor.user.as_str()), ("lock_force_claim", "eva"));
     /// # std::fs::remove_dir_all(&dir).unwrap();

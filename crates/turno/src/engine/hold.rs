@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use turno_core::id::{Fence, Instance, Resource};
-use turno_core::lease::{Action, Cause, Command, Ending, Grant, Holder, Outcome, Refused};
+use turno_core::lease::{Action, Cause, Command, Ending, Grant, Outcome, Refused};
 use turno_core::time::{Span, Time};
 
 /// How long the last heartbeat may take, after the expiry, to return the cause of the loss.
@@ -96,7 +96,7 @@ impl HoldRequest {
 
     async fn claim(self) -> Result<Option<Hold>, Error> {
         let HoldRequest { turno, resource, instance, ttl, wait } = self;
-        let who = Holder { ..turno.holder(instance?) };
+        let who = turno.holder(instance?);
         let command = turno.command_of(resource?, who, Action::Claim { ttl, wait: false });
         let answer = if wait > Span::ZERO {
             turno.lease_wait(command.clone(), wait.into()).await?
@@ -108,7 +108,7 @@ impl HoldRequest {
             Err(Refused::HeldBy { .. } | Refused::OfferedTo { .. }) => return Ok(None),
             Err(refused) => return Err(Error::Lease(refused)),
         }
-        let grant = answer.state.grant.ok_or(Error::Closed)?;
+        let grant = answer.state.grant.ok_or(Error::Bug("an accepted claim has no grant"))?;
         let (report_loss, lost) = watch::channel(None);
         let worked = Arc::new(AtomicBool::new(false));
         let beat =

@@ -62,7 +62,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-command-of-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::{id::Instance, lease::Holder};
+    /// use turno::{id::Instance, lease::Holder};
     /// let who = Holder { instance: Some(Instance::new("till-1")?), ..turno.holder(None) };
     /// let claim = turno.command_of("caja:3".try_into()?, who, Action::Claim { ttl: None, wait: false });
     /// assert!(turno.lease_command(claim).await?.answer.is_ok());
@@ -82,7 +82,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-policy-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// assert_eq!(turno.lease_policy(&"task:7".try_into()?).ttl, core::time::Span::from_secs(180));
+    /// assert_eq!(turno.lease_policy(&"task:7".try_into()?).ttl, id::Span::from_secs(180));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -249,7 +249,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-leases-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::store::LeaseQuery;
+    /// use turno::lease::LeaseQuery;
     /// turno.lease("caja:3").claim("ana").await?;
     /// let held = turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await?;
     /// assert_eq!(held.states[0].resource.as_str(), "caja:3");

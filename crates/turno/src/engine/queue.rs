@@ -119,8 +119,8 @@ impl Turno {
     /// Creates a queue or changes its policy. The push destination stays unchanged. Needs `queues.manage`.
     ///
     /// ```
-    /// # use turno::{Draft, Kind, Policy, Turno};
-    /// # use turno::core::time::Span;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -267,7 +267,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// use turno::core::queue::Accepted;
+    /// use turno::queue::Accepted;
     /// let twice = vec![Draft::json("hola")?.id("m-1")?, Draft::json("adiós")?.id("m-1")?];
     /// let answers = queue.enqueue(twice).await?;
     /// assert_eq!(answers[0].1, Accepted::Queued);

@@ -194,7 +194,7 @@ impl Turno {
     ///
     /// ```
     /// # use turno::*;
-    /// # use turno::core::sync::Source;
+    /// # use turno::sync::Source;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-sync-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

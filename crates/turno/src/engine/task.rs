@@ -42,7 +42,7 @@ pub struct FinalizeAnswer {
     pub now: Time,
 }
 
-/// Locks one task per finalize in this process, so that a repeated finalize waits for the first one.
+/// Lets one finalize at a time run per task in this process, so that a repeated finalize waits for the first one.
 #[derive(Default)]
 pub(super) struct Finalizing(Mutex<HashMap<TaskId, std::sync::Weak<tokio::sync::Mutex<()>>>>);
 
@@ -68,7 +68,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-verb-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
@@ -105,7 +105,8 @@ impl Turno {
     ///
     /// Lines that were applied before are skipped, and a line that fails does not stop the others. If the lease is
     /// lost, the finalize stops there and the answer lists the lines done. The finalize runs to its end even if the
-    /// caller disconnects. Repeating it with the same fence returns the same answer.
+    /// caller disconnects. Repeating a finalize that succeeded returns the same answer. After a loss, a repeat lists the
+    /// applied lines only. Another error, such as a lost database, returns no list: repeat the call to continue.
     ///
     /// ```
     /// # use turno::*;
@@ -113,7 +114,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-finalize-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();

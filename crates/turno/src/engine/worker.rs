@@ -66,7 +66,8 @@ impl WorkerLimit {
 /// # let dir = std::env::temp_dir().join(format!("turno-doc-worker-{}", std::process::id()));
 /// # std::fs::create_dir_all(&dir).unwrap();
 /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-/// # use turno::core::{id::QueueName, queue::{Kind, Policy}, time::Span};
+/// # use std::time::Duration;
+/// # use turno::{id::QueueName, queue::{Kind, Policy}};
 /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
 /// # let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
 /// # drop(stop);
@@ -115,7 +116,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::{id::QueueName, queue::{Kind, Policy}};
+    /// use turno::{id::QueueName, queue::{Kind, Policy}};
     /// use turno::{Draft, Job};
     ///
     /// #[derive(serde::Deserialize)]
@@ -159,7 +160,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-group-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::{id::{Key, QueueName}, queue::{Kind, Policy}, time::Span};
+    /// use turno::{id::{Key, QueueName, Span}, queue::{Kind, Policy}};
     /// use turno::{Draft, Job};
     ///
     /// let policy = Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) };
@@ -202,7 +203,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # use turno::{Draft, Delivery, Kind, Policy};
-    /// use turno::core::queue::Act;
+    /// use turno::queue::Act;
     /// let queue = turno.put_queue("mail", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let (sent, mut outbox) = tokio::sync::mpsc::channel(1);
@@ -240,7 +241,7 @@ impl SyncHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-changes-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::sync::Source;
+    /// use turno::sync::Source;
     /// use turno::{Draft, Job, Kind, Policy};
     ///
     /// let sync = turno.sync(Source::siper());
@@ -326,7 +327,7 @@ impl Worker {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-start-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::{id::QueueName, queue::{Kind, Policy}};
+    /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// let running = queue.worker(|_: turno::Job<String>| async { Ok(()) }).start()?;
     /// running.stop().await;
@@ -351,7 +352,7 @@ impl Worker {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-until-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::{id::QueueName, queue::{Kind, Policy}};
+    /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// # let signal = std::future::ready(());
     /// queue.worker(|_: turno::Job<String>| async { Ok(()) }).run_until(signal).await?;
@@ -386,7 +387,8 @@ impl RunningWorker {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-stop-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::{id::QueueName, queue::{Kind, Policy}, time::Span};
+    /// # use std::time::Duration;
+    /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![turno::Draft { payload: "1".into(), ..Default::default() }]).await?;
     /// let endless = |_: turno::Job<u8>| std::future::pending();

@@ -3,10 +3,10 @@
 use super::{Item, Last, SettleOutcome, Settlement};
 
 impl Settlement<'_> {
-    /// Makes the item exhausted again, unless a newer change has arrived. The error is stored only as [`UncountedDelivery`], of
-    /// which the newest few are kept, because probes may go on for days.
+    /// Makes the item exhausted again, unless a newer change has arrived. The error is stored only as
+    /// [`UncountedDelivery`], of which the newest few are kept, because probes may go on for days.
     ///
-    /// [`UncountedDelivery`]: crate::queue::CameBack
+    /// [`UncountedDelivery`]: crate::queue::UncountedDelivery
     pub(super) fn park(&mut self, members: Vec<Item>, error: Option<&str>) -> SettleOutcome {
         let mut outcome = SettleOutcome::Returned;
         for mut item in members {

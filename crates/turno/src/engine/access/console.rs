@@ -40,7 +40,8 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-make-link-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::{access::LinkFor, time::Span};
+    /// use std::time::Duration;
+    /// use turno::access::LinkFor;
     /// let secret = turno.make_link(LinkFor::Setup, Duration::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(LinkFor::Setup));
     /// turno.add_person(NewPerson::new("eva", "Eva", Role::Admin)?).await?;
@@ -65,7 +66,8 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-redeem-link-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::{access::LinkFor, time::Span};
+    /// use std::time::Duration;
+    /// use turno::access::LinkFor;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let ana = LinkFor::SignIn("ana".try_into()?);
     /// let secret = turno.make_link(ana.clone(), Duration::from_secs(3600)).await?;
@@ -101,7 +103,8 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-open-session-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::{access::TokenKind, time::Span};
+    /// use std::time::Duration;
+    /// use turno::access::TokenKind;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (token, secret) = turno.open_session("ana".try_into()?, Duration::from_secs(3600)).await?;
     /// assert_eq!(token.kind(), TokenKind::Console);
@@ -116,7 +119,7 @@ impl Turno {
         self.store()?;
         let (token, secret) = NewToken::whole(user).into_token(self.inner.clock.estimate())?;
         let changed = self.change_access(Change::OpenSession { token, ttl: ttl.into() }).await?;
-        Ok((changed.token.ok_or(Error::Closed)?, secret))
+        Ok((changed.token.ok_or(Error::Bug("a created token is not there"))?, secret))
     }
 
     /// Extends the console session of this handle to `ttl` from now, if less than half of `ttl` is left, but not
@@ -128,11 +131,11 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-renew-session-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::time::Span;
+    /// use std::time::Duration;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (_, secret) = turno.open_session("ana".try_into()?, Duration::from_secs(3600)).await?;
     /// let ana = turno.authenticate(&secret).await?;
-    /// assert!(!ana.renew_session(Span::from_secs(3600), Span::from_secs(86_400)).await?, "most of the ttl is left");
+    /// assert!(!ana.renew_session(Duration::from_secs(3600), Duration::from_secs(86_400)).await?, "most of the ttl is left");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```

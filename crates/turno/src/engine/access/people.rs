@@ -115,7 +115,7 @@ impl Turno {
     pub async fn add_person(&self, person: NewPerson) -> Result<Person, Error> {
         let NewPerson { id, name, role, password } = person;
         let changed = self.change_access(Change::AddPerson { id, name, role, password }).await?;
-        changed.person.ok_or(Error::Closed)
+        changed.person.ok_or(Error::Bug("a changed person is not there"))
     }
 
     /// Changes a person. If the change disables them, also ends their leases and tickets.
@@ -135,7 +135,7 @@ impl Turno {
     pub async fn change_person(&self, id: UserId, change: PersonChange) -> Result<Person, Error> {
         let PersonChange { name, role, disabled, password, spare } = change;
         let wish = Change::ChangePerson { id, name, role, disabled, password, spare };
-        let person = self.change_access(wish).await?.person.ok_or(Error::Closed)?;
+        let person = self.change_access(wish).await?.person.ok_or(Error::Bug("a changed person is not there"))?;
         if person.disabled {
             self.expel(&person.id).await?;
         }
@@ -180,7 +180,7 @@ impl Turno {
     pub async fn create_token(&self, new: NewToken) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
         let changed = self.change_access(Change::CreateToken(token)).await?;
-        Ok((changed.token.ok_or(Error::Closed)?, secret))
+        Ok((changed.token.ok_or(Error::Bug("a created token is not there"))?, secret))
     }
 
     /// Creates a short-lived token for an application's user, who may be unknown to Turno. Needs `sessions.mint`.
@@ -191,7 +191,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-mint-session-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::core::time::Span;
+    /// use std::time::Duration;
     /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::for_user("laravel-31")? };
     /// let (_, secret) = turno.mint_session(new, Duration::from_secs(900)).await?;
     /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("the handle has a caller").name, "Paco");
@@ -201,7 +201,7 @@ impl Turno {
     pub async fn mint_session(&self, new: NewToken, ttl: Duration) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
         let changed = self.change_access(Change::MintSession { token, ttl: ttl.into() }).await?;
-        Ok((changed.token.ok_or(Error::Closed)?, secret))
+        Ok((changed.token.ok_or(Error::Bug("a created token is not there"))?, secret))
     }
 
     /// Revokes a token and the sessions that it created, from the next request on.

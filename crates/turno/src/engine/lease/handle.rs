@@ -1,6 +1,6 @@
 //! A lease by its name: claim, renew, release, and the overrides.
 //!
-//! Every verb builds one command for [`Turno::lease_command`]. A refusal is an [`Error::Lease`] whose code says why.
+//! A verb builds a command for [`Turno::lease_command`]. A refusal is an [`Error::Lease`] whose code says why.
 
 use super::{LeaseAnswer, Turno};
 use crate::engine::hold::HoldRequest;
@@ -20,7 +20,7 @@ pub struct Lease {
 }
 
 impl Turno {
-    /// Returns the lease of a resource. A wrong name is reported by the first call that uses it.
+    /// Returns a handle to the lease of a resource, and reads nothing. The first verb reports a wrong name.
     ///
     /// ```
     /// # use turno::Turno;
@@ -152,7 +152,7 @@ fn accept(answer: LeaseAnswer) -> Result<LeaseAnswer, Error> {
 
 /// Returns the caller's grant. An accepted claim always has one.
 fn granted(answer: LeaseAnswer) -> Result<Grant, Error> {
-    answer.state.grant.ok_or(Error::Closed)
+    answer.state.grant.ok_or(Error::Bug("an accepted claim has no grant"))
 }
 
 /// A claim that is not sent yet: [`Lease::claim`].

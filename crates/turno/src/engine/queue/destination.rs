@@ -204,7 +204,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
-    /// # use turno::core::{queue::Act, time::{Span, Time}};
+    /// # use turno::{queue::Act, id::{Span, Time}};
     /// queue.enqueue(vec![Draft::json("ana")?.key("1")?]).await?;
     /// let got = queue.claim(Claim::by("worker-1")).await?.remove(0);
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };

@@ -45,7 +45,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::Act, time::Span};
+    /// # use turno::{queue::Act, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
@@ -69,7 +69,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::Act, time::Span};
+    /// # use turno::{queue::Act, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
     /// for (got, error) in queue.claim(Claim::by("worker-1").max(2)).await?.iter().zip(["no route", "bad address"]) {
     ///     let act = Act::Fail { error: error.to_owned(), item: None, retry_in: None, give_up: true };

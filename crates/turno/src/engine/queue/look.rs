@@ -48,7 +48,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// use turno::core::queue::ItemState;
+    /// use turno::queue::ItemState;
     /// queue.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("adiós")?.key("leo")?]).await?;
     /// let leos_items = ItemQuery { key: Some("leo".try_into()?), ..ItemQuery::default() };
     /// let found = queue.items(leos_items).await?;
@@ -186,7 +186,8 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// use turno::core::{queue::WhyReason, time::Span};
+    /// use std::time::Duration;
+    /// use turno::queue::WhyReason;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Duration::from_secs(9))]).await?.remove(0);
     /// let why = queue.why_item(id).await?.expect("the item was accepted");
     /// assert_eq!((why.running, why.reason.code()), (false, "delayed"));

@@ -42,7 +42,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::Act, time::Span};
+    /// # use turno::{queue::Act, id::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
@@ -66,7 +66,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::Act, time::Span};
+    /// # use turno::{queue::Act, id::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hloa")?]).await?.remove(0);
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let give_up = Act::Fail { error: "hloa?".to_owned(), item: None, retry_in: None, give_up: true };
@@ -91,7 +91,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::time::Span;
+    /// # use turno::id::Span;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// assert!(queue.cancel(id).await?.is_ok());
     /// assert!(queue.claim(Claim::by("worker-1")).await?.is_empty());
@@ -136,7 +136,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::time::Span;
+    /// # use turno::id::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// assert!(queue.claim(Claim::by("worker-1")).await?.is_empty(), "the queue is paused");
@@ -159,7 +159,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::time::Span;
+    /// # use turno::id::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// queue.resume().await?;

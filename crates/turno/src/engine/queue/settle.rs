@@ -88,7 +88,7 @@ impl QueueHandle {
             return Err(Invalid::new("deliveries", fault).into());
         }
         let row = self.row().await?;
-        // A delivery of another queue is stale in_this_queue: no item has the sequence number 0.
+        // A delivery of another queue is stale here, because no item has the sequence number 0.
         let in_this_queue = |reference: DeliveryRef| {
             let seq = if reference.queue == row.id { reference.seq } else { Seq(0) };
             DeliveryRef { queue: row.id, seq, ..reference }
@@ -120,7 +120,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::SettleOutcome, time::Span};
+    /// # use turno::{queue::SettleOutcome, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let deliveries = queue.claim(Claim::by("worker-1")).await?;
     /// assert_eq!(queue.ack([deliveries[0].reference]).await?[0].outcome, SettleOutcome::Acked);
@@ -128,9 +128,9 @@ impl QueueHandle {
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn ack(&self, reference: impl IntoIterator<Item = DeliveryRef>) -> Result<Vec<Settled>, Error> {
+    pub async fn ack(&self, references: impl IntoIterator<Item = DeliveryRef>) -> Result<Vec<Settled>, Error> {
         let ack = |reference| Settlement { reference, act: Act::Ack { through: None } };
-        self.settle(reference.into_iter().map(ack).collect()).await
+        self.settle(references.into_iter().map(ack).collect()).await
     }
 
     /// Reads the items of a delivery that are still stored.
@@ -163,8 +163,8 @@ impl QueueHandle {
         if stale.is_empty() {
             return Ok(());
         }
-        let reference = stale.iter().map(|index| acts[*index].0).collect();
-        let before = self.turno.inner.store.settled(reference).await?;
+        let references = stale.iter().map(|index| acts[*index].0).collect();
+        let before = self.turno.inner.store.settled(references).await?;
         for (index, outcome) in stale.into_iter().zip(before) {
             let (reference, act) = &acts[index];
             let outcome = match act {

@@ -87,7 +87,7 @@ impl SyncHandle {
     ///
     /// ```
     /// # use turno::*;
-    /// use turno::core::{queue::Act, sync::Source};
+    /// use turno::{queue::Act, sync::Source};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-prepare-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -1,6 +1,7 @@
 //! A task by its number: create it, claim it, check its lines, finalize it.
 //!
-//! Every verb builds one command for [`Turno::task_command`]. A refusal is an [`Error::Task`] whose code says why.
+//! A verb builds a command for [`Turno::task_command`]. A refusal is an [`Error::Task`] whose code says why. The answer of
+//! `finalize` carries its refusal, because it also lists the lines.
 
 use super::{FinalizeAnswer, TaskAnswer};
 use crate::engine::Turno;
@@ -82,11 +83,12 @@ impl Turno {
     {
         let answer = self.task_command(None, who.try_into()?, new.into()).await?;
         answer.answer.map_err(Error::Task)?;
-        let task = answer.task.ok_or(Error::Closed)?;
+        let task = answer.task.ok_or(Error::Bug("a created task is not there"))?;
         Ok(self.task(task.id))
     }
 
-    /// Returns the handle of a task. The first call that uses it reports a task that does not exist.
+    /// Returns the handle of a task, and reads nothing. If the task does not exist, `get` returns `None`, and a verb
+    /// returns an error with the code `not_found`.
     pub fn task(&self, id: TaskId) -> TaskHandle {
         TaskHandle { turno: self.clone(), id }
     }
@@ -112,7 +114,8 @@ impl TaskHandle {
         stored(self.command(who.try_into()?, Action::Ready).await?)
     }
 
-    /// Claims the task's lease. A ready task becomes `processing`.
+    /// Claims the task's lease. A ready task becomes `processing`. Renew it with the heartbeat of
+    /// `turno.lease(task.id().resource())`.
     pub async fn claim<H>(&self, who: H) -> Result<Grant, Error>
     where
         H: TryInto<Holder>,
@@ -120,7 +123,7 @@ impl TaskHandle {
     {
         let claim = Action::Lease(lease::Action::Claim { ttl: None, wait: false });
         let answer = self.command(who.try_into()?, claim).await?;
-        answer.lease.grant.ok_or(Error::Closed)
+        answer.lease.grant.ok_or(Error::Bug("an accepted claim has no grant"))
     }
 
     /// Releases the task's lease. If the holder has claimed again since, the newer claim keeps the lease.
@@ -158,5 +161,5 @@ impl TaskHandle {
 
 /// Returns the task after an accepted command.
 fn stored(answer: TaskAnswer) -> Result<Task, Error> {
-    answer.task.ok_or(Error::Closed)
+    answer.task.ok_or(Error::Bug("a changed task is not there"))
 }

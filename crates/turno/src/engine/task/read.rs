@@ -95,7 +95,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-get-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
@@ -121,11 +121,11 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-tasks-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
-    /// use turno::store::TaskQuery;
+    /// use turno::task::TaskQuery;
     /// let page = turno.tasks(TaskQuery { locked: Some(false), limit: 10, ..TaskQuery::default() }).await?;
     /// assert!(page.tasks[0].0.id == id && page.next.is_none());
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -158,7 +158,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-history-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();
@@ -195,7 +195,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-stock-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// # let id = turno.create_task(ana.clone(), NewTask::titled("Delivery").lines(vec![line]).ready()).await?.id();

@@ -79,8 +79,8 @@ impl<T> Job<T> {
 /// Why a handler failed. Every error converts to it with `?`. It is not an error type itself.
 ///
 /// ```
-/// use turno::core::time::Span;
-/// use turno::Failed;
+/// use std::time::Duration;
+/// use turno::queue::Failed;
 ///
 /// async fn send(to: &str) -> Result<(), Failed> {
 ///     let port: u16 = to.parse().map_err(|error| Failed::from(error).give_up())?;
