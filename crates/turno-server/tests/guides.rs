@@ -116,7 +116,7 @@ async fn the_sync_guide_works_as_printed() {
         "ACTUALIZAR 7",
         "\"nombre\": \"Luis\"",
         "\n401\n",
-        "7 is on its way",
+        "7 is queued",
         "the destination has what the sources say",
         "no failures known",
     ] {
