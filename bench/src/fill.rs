@@ -3,10 +3,11 @@
 use crate::measure::{BoxError, Outcome};
 use std::sync::Arc;
 use tokio::task::JoinSet;
+use turno::Turno;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
-use turno::{Draft, QueueHandle, Turno};
+use turno::queue::{Draft, QueueHandle};
 
 /// Items per call.
 const BATCH: u64 = 1_000;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
-use turno::{NewPerson, NewToken, Role};
+use turno::access::{NewPerson, NewToken, Role};
 
 /// A server on a database, with a token that has every permission.
 pub(crate) struct Server {

@@ -11,7 +11,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use turno::{Action, NewPerson, NewToken, Role, Turno};
+use turno::Turno;
+use turno::access::{NewPerson, NewToken, Role};
+use turno::lease::Action;
 
 /// What a live listener costs.
 #[derive(Debug, Parser)]

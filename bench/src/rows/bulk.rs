@@ -7,11 +7,10 @@ use crate::result::{Measured, Sample};
 use crate::site::Site;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
-use turno::QueueHandle;
 use turno::core::id::QueueName;
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, QueueHandle};
 
 /// Inserts what the trigger of a source inserts for an update of many rows, in one transaction.
 const BULK: &str = "insert into turno.intake (kind, at, queue, id, key, payload)
@@ -76,7 +75,7 @@ async fn probe(site: &Site, rows: i64, sender: Sender) -> Outcome<(Sample, Durat
         let sent = measure::now();
         match sender {
             Sender::Library => {
-                let draft = turno::Draft { key: Some(fill::key(1)?), ..fill::draft(number) };
+                let draft = turno::queue::Draft { key: Some(fill::key(1)?), ..fill::draft(number) };
                 drop(queue.enqueue(vec![draft]).await?);
             }
             Sender::Sql => drop(app.execute(SAY, &[&i64::try_from(number)?]).await?),

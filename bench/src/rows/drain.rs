@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use turno::core::queue::SettleOutcome;
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Delivery, QueueHandle};
+use turno::queue::{Claim, Delivery, QueueHandle};
 
 /// Concurrent workers. Concurrent claims are handled together, so more workers are not faster.
 pub(super) const WORKERS: usize = 8;

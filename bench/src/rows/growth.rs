@@ -10,7 +10,8 @@ use crate::result::{Measured, Sample};
 use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
-use turno::{Delivery, QueueHandle, Turno};
+use turno::Turno;
+use turno::queue::{Delivery, QueueHandle};
 
 /// The batch size of the raw limits and of the peers in growth measurements.
 const BATCH: u32 = 100;

@@ -8,7 +8,7 @@ use crate::result::Measured;
 use crate::site::Site;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use turno::Delivery;
+use turno::queue::Delivery;
 
 const KEYS: u64 = 1_000;
 const EACH: u64 = 100;

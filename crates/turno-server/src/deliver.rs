@@ -23,7 +23,8 @@ use turno::core::destination::Destination;
 use turno::core::id::{QueueId, QueueName};
 use turno::core::queue::Policy;
 use turno::store::{Push, QueueRow};
-use turno::{Error, SyncHandle, Turno};
+use turno::sync::SyncHandle;
+use turno::{Error, Turno};
 
 pub(crate) use guard::Guard;
 

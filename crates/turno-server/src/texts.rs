@@ -232,8 +232,17 @@ pub(crate) mod tests {
     }
 
     /// Messages that are the same in both languages.
-    const SAME: [&str; 8] =
-        ["admin-tokens", "answer-no", "event-fence", "fence", "no", "from-demo", "from-preset", "token-id"];
+    const SAME: [&str; 9] = [
+        "admin-tokens",
+        "answer-no",
+        "check-token",
+        "event-fence",
+        "fence",
+        "no",
+        "from-demo",
+        "from-preset",
+        "token-id",
+    ];
 
     #[test]
     fn no_text_is_the_same_in_both_languages() {

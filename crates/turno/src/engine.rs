@@ -36,6 +36,7 @@ use crate::upkeep::Upkeep;
 pub(crate) use commit::{Committers, Job};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use turno_core::access::Epoch;
@@ -55,7 +56,7 @@ pub struct Options {
     /// The lease policies, by prefix of the resource's name.
     pub leases: Policies,
     /// How long ended ownerships are kept.
-    pub keep: Span,
+    pub keep: Duration,
     /// What applying a task's line does. `None` posts the line to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
     /// Whether to create or upgrade the schema. If `false`, opening fails unless the schema matches this program.
@@ -63,7 +64,7 @@ pub struct Options {
 }
 
 /// Default for [`Options::keep`]: a quarter, so that last month's history is still complete.
-const KEEP: Span = Span::from_secs(90 * 86_400);
+const KEEP: Duration = Duration::from_hours(90 * 24);
 
 impl Default for Options {
     fn default() -> Options {
@@ -140,7 +141,7 @@ impl Turno {
     /// Opens a database with `options` instead of the defaults.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::{Options, Turno};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-open-with-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -178,7 +179,7 @@ impl Turno {
             tasks.spawn(Announcer { store, clock, committers, leases: options.leases.clone() }.run());
         }
         let access = Arc::new(access::Access::start(&mut tasks, &store));
-        let upkeep = Upkeep { store: store.clone(), clock: options.clock.clone(), keep: options.keep };
+        let upkeep = Upkeep { store: store.clone(), clock: options.clock.clone(), keep: options.keep.into() };
         if options.sweep {
             tasks.spawn(upkeep.clone().run(access.clone()));
         }
@@ -206,7 +207,7 @@ impl Turno {
     /// Describes the database and its location for people.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-database-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -222,7 +223,7 @@ impl Turno {
     /// Returns this process's estimate of the database's time. Use it for display, never for a decision.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-now-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -240,7 +241,7 @@ impl Turno {
     /// store checks no rights.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-store-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -386,7 +387,7 @@ fn listen(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, signals: Arc<Signals>,
                 }
                 Err(error) => {
                     tracing::warn!(%error, "no hints from other processes for now; looking again by the clock");
-                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
         }

@@ -2,9 +2,9 @@
 //!
 //! Start with [`Turno::open`]. The handle it returns is the whole API:
 //!
-//! - Leases: [`Turno::lease`] returns a handle that claims, renews and releases; [`Lease::hold`] keeps a lease while a program works.
-//! - Queues: [`Turno::put_queue`] creates a queue, [`QueueHandle`] enqueues, claims and settles items, and
-//!   [`QueueHandle::worker`] runs a handler for each delivery.
+//! - Leases: [`Turno::lease`] returns a handle that claims, renews and releases; [`Lease::hold`](lease::Lease::hold) keeps a lease while a program works.
+//! - Queues: [`Turno::put_queue`] creates a queue, [`QueueHandle`](queue::QueueHandle) enqueues, claims and settles items, and
+//!   [`QueueHandle::worker`](queue::QueueHandle::worker) runs a handler for each delivery.
 //! - Tasks: [`Turno::create_task`] and [`TaskHandle`](task::TaskHandle).
 //! - Access: [`Turno::authenticate`] returns a handle that has the rights of one token.
 //! - Events: [`Turno::subscribe`] follows committed changes.
@@ -54,6 +54,7 @@ pub mod lease {
 /// Pushing: sending every delivery of a queue to one destination.
 pub mod push {
     pub use crate::engine::push::{Parcel, PushOutcome, Pusher, RunningPusher, SendFailed, SendFuture, Sender};
+    pub use turno_core::destination::{DeliveryFailure, Destination};
 }
 
 /// Queues: items, claims, deliveries, settlements and workers.
@@ -117,27 +118,12 @@ pub mod id {
     pub use turno_core::time::{Span, Time};
 }
 
-pub use engine::access::{NewPerson, NewToken, PersonChange};
 pub use engine::check::{CheckProgress, Repair, RepairedLane};
-pub use engine::hold::{Hold, HoldRequest, Loss};
-pub use engine::queue::{
-    Claim, ClaimedItem, Delivery, DeliveryItem, Draft, Exhausted, Overview, QueueHandle, Settled, Settlement,
-};
 pub use engine::schema::schema;
-pub use engine::sync::{
-    Filled, Installed, Prepared, SourceTrouble, SyncChange, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus,
-};
-pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
-pub use engine::worker::{Failed, Job, RunningWorker, Worker, WorkerLimit};
-pub use engine::{ClaimLease, Heartbeat, Lease, LeaseAnswer, LeasePage, Options, Turno};
+pub use engine::{Options, Turno};
 pub use error::{Error, Misuse};
-pub use live::{Live, Subscription};
-pub use store::{Answer, HandOut, ItemQuery, ItemRecord, LaneLocks, SchemaState, TaskPage, TaskQuery};
+pub use store::{Answer, Finding, Problem, SchemaState, StoreError, Subject};
 #[cfg(feature = "unstable")]
 pub use turno_core as core;
-pub use turno_core::access::{Denied, LinkFor, Permission, Permissions, Role, TokenKind};
 pub use turno_core::fault::{Fault, Invalid, Thing};
-pub use turno_core::id::Once;
-pub use turno_core::lease::{Action, Outcome, Refused};
-pub use turno_core::queue::{ItemState, Kind, Policy, Why, WhyReason};
 pub use upkeep::Purged;

@@ -128,7 +128,7 @@ impl Turno {
     /// Returns the number of listeners of this engine.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-listeners-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -203,7 +203,8 @@ impl Subscription {
     /// and at the token's expiry.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-live-recheck-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -34,7 +34,7 @@ mod task;
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessStore, AccessWrite, TokenFound};
 pub use answer::{Answer, AnswerStore};
 pub use audit::{AuditQuery, AuditReader};
-pub use check::{Check, Damaged, Finding};
+pub use check::{Check, Damaged, Finding, Problem, Subject};
 pub use destination::DestinationStore;
 pub use event::{EventSpan, EventStore, Sequenced};
 pub use fault::{DatabaseMessage, FileFault, SchemaFault, StoreError};

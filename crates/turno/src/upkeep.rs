@@ -65,7 +65,7 @@ impl Turno {
     /// It also runs automatically every hour.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::{Purged, Turno};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-purge-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -87,7 +87,8 @@ impl QueueHandle {
     /// It also runs automatically every hour. Unfinished items are never purged.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purge-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -109,7 +110,8 @@ impl QueueHandle {
     /// Counts the items that [`QueueHandle::purge`] would purge now. Needs `queues.manage`.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purgeable-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -8,9 +8,9 @@ use turno::clock::{Clock, Manual};
 use turno::core::id::{ItemId, QueueName};
 use turno::core::queue::{Kind, Last, Policy};
 use turno::core::time::{Span, Time};
-use turno::queue::Claim;
+use turno::queue::{Claim, Draft, QueueHandle};
 use turno::store::Group;
-use turno::{Draft, Options, QueueHandle, Turno};
+use turno::{Options, Turno};
 use turno_testkit::model::{Model, Trouble};
 
 struct Engine {

@@ -6,15 +6,16 @@
 mod repair;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use turno::Turno;
+use turno::access::{NewPerson, NewToken, Role};
 use turno::core::id::{Instance, Sku};
 use turno::core::lease::{Action, Holder};
 use turno::core::queue::Act;
 use turno::core::task::{self, Goods, Movement, NewLine};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Draft, Kind, Policy, QueueHandle, Settlement};
 use turno::store::{Check, Sequenced};
 use turno::task::NewTask;
-use turno::{Draft, Kind, NewPerson, NewToken, Policy, QueueHandle, Role, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
 
 /// Corruptions to plant, each with the check that must find it. `turno.` is the schema on PostgreSQL.
@@ -128,7 +129,10 @@ async fn findings(turno: &Turno) -> Vec<(&'static str, String)> {
     let mut last = 0;
     let found = turno.check(|progress| last = progress.done).await.unwrap();
     assert_eq!(last, Check::ALL.len() + 1, "progress is reported to its end");
-    found.into_iter().map(|finding| (finding.invariant, format!("{}: {}", finding.subject, finding.detail))).collect()
+    found
+        .into_iter()
+        .map(|finding| (finding.invariant, format!("{}: {:?}", finding.subject, finding.problem)))
+        .collect()
 }
 
 async fn assert_found(backend: Backend, check: Check, sql: &str) {
@@ -149,8 +153,7 @@ async fn assert_tampering_is_found(backend: Backend) {
     }
     plant(&world, "update turno.audit set actor = 'nadie' where n = 2").await;
     let found = findings(&world.turno).await;
-    let altered = "the audit: entry 2 is not what it was when it was written".to_owned();
-    assert_eq!(found, [("U2", altered)]);
+    assert_eq!(found, [("U2", ": AuditBroken(Altered(2))".to_owned())]);
 }
 
 /// Fills the database: ended and live leases, items in every state, a task with stock, a token, events.

@@ -6,8 +6,9 @@ use turno::clock::{Clock, Manual};
 use turno::core::id::{Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Outcome, Policy};
 use turno::core::time::Time;
+use turno::lease::LeaseAnswer;
 use turno::store::{Group, StoreError};
-use turno::{Error, LeaseAnswer, Options, Turno};
+use turno::{Error, Options, Turno};
 use turno_testkit::model::{Model, Trouble};
 
 fn engine(trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -> Turno {

@@ -19,10 +19,11 @@ use turno::core::id::{Sku, UserId};
 use turno::core::lease::{self, Holder, Policies};
 use turno::core::task::{self, Goods, Movement, NewLine, Status};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::lease::Action;
+use turno::queue::{Claim, Draft, Job, Kind, Policy, QueueHandle, RunningWorker};
 use turno::store::TaskQuery;
 use turno::task::NewTask;
-use turno::{Action, Draft, Job, Kind, Options, Policy, QueueHandle, RunningWorker, Turno};
+use turno::{Options, Turno};
 use turno_testkit::postgres::Cluster;
 
 const KEYS: usize = 4;

@@ -7,8 +7,9 @@ use turno::core::event::Topics;
 use turno::core::id::{Position, Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Policy};
 use turno::core::time::Time;
+use turno::event::Live;
 use turno::store::{Group, LeaseGroup};
-use turno::{Live, Options, Turno};
+use turno::{Options, Turno};
 use turno_testkit::model::Model;
 
 #[tokio::test]

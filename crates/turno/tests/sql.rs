@@ -30,8 +30,8 @@ use tokio_postgres::{Client, NoTls, Row};
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Delivery, Draft, Options, QueueHandle, Turno};
+use turno::queue::{Claim, Delivery, Draft, QueueHandle};
+use turno::{Options, Turno};
 use turno_testkit::postgres::Cluster;
 
 /// An engine on a fresh database, and a connection with all rights.

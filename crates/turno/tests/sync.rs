@@ -42,8 +42,9 @@ use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::sync::{OnLeave, Relation, Source};
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Delivery, Options, Prepared, QueueHandle, Settlement, SyncChange, SyncHandle, Turno};
+use turno::queue::{Claim, Delivery, QueueHandle, Settlement};
+use turno::sync::{Prepared, SyncChange, SyncHandle};
+use turno::{Options, Turno};
 use turno_testkit::postgres::Cluster;
 
 const SCHEMA: &str = include_str!("../../../docs/guides/sync-siper.sql");

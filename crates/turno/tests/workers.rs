@@ -8,8 +8,9 @@ use turno::clock::{Clock, Manual};
 use turno::core::id::{ItemId, QueueName};
 use turno::core::queue::{Act, Kind, Last, Policy};
 use turno::core::time::{Span, Time};
+use turno::queue::{Draft, Job, QueueHandle};
 use turno::store::{Counts, Group, StoreError};
-use turno::{Draft, Job, Options, QueueHandle, Turno};
+use turno::{Options, Turno};
 use turno_testkit::model::{Model, Trouble};
 
 /// The limit for a signal that never comes.

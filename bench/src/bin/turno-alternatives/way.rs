@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Statement};
+use turno::Turno;
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Draft, Kind, Policy, QueueHandle, Turno};
+use turno::queue::{Claim, Draft, Kind, Policy, QueueHandle};
 
 /// The lock timeout of Turno's deliveries.
 const LOCK: Span = Span(2_000);

@@ -10,6 +10,7 @@ use super::global::{GlobalArgs, refused};
 use super::output::{Format, Table, cell, say, talk};
 use crate::client::{Client, ServerArgs, query};
 use crate::failure::Failure;
+use crate::texts::causes;
 use crate::texts::message::Message;
 
 const EXAMPLES: &str = "\
@@ -131,7 +132,7 @@ async fn verify(kept: Option<Head>, format: Format, global: &GlobalArgs) -> Resu
             if format.json {
                 say(&[json!({ "valid": false, "broken": broken.to_string() }).to_string()]);
             }
-            Err(Failure::failed(Message::new("audit-broken").text("cause", broken)))
+            Err(Failure::failed(Message::new("audit-broken").message("cause", causes::message(&broken))))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `turno check`: verifies that the stored data keeps the invariants. With `--repair`, repairs damaged lanes.
 
+mod finding;
+
 use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
@@ -66,7 +68,8 @@ pub(crate) async fn run(arguments: &CheckArgs, global: &GlobalArgs) -> Result<()
 }
 
 fn render_finding(finding: &Finding) -> String {
-    format!("{}  {}  {}", finding.invariant, finding.subject, finding.detail)
+    let (subject, problem) = (finding::subject(&finding.subject), finding::problem(finding));
+    format!("{}  {}  {}", finding.invariant, render(&subject), render(&problem))
 }
 
 /// Renders a repaired lane on one line: its subject, and what was done.
@@ -81,11 +84,16 @@ fn render_mended(mended: &RepairedLane) -> String {
     ];
     let done = done.into_iter().filter(|(count, _)| *count > 0);
     let done: Vec<String> = done.map(|(count, id)| render(&Message::new(id).number("count", count))).collect();
-    format!("{}  {}  {}", render(&Message::new("check-repaired")), mended.subject, done.join(", "))
+    format!(
+        "{}  {}  {}",
+        render(&Message::new("check-repaired")),
+        render(&finding::subject(&mended.subject)),
+        done.join(", ")
+    )
 }
 
 fn to_json(mended: Option<&[RepairedLane]>, findings: &[Finding]) -> Value {
-    let finding = |finding: &Finding| json!({ "invariant": finding.invariant, "subject": finding.subject, "detail": finding.detail });
+    let finding = |finding: &Finding| json!({ "invariant": finding.invariant, "subject": finding::subject(&finding.subject).english(), "detail": finding::problem(finding).english() });
     let mut view = json!({ "findings": findings.iter().map(finding).collect::<Vec<_>>() });
     if let Some(mended) = mended {
         view["mended"] = mended.iter().map(mended_to_json).collect();
@@ -96,7 +104,7 @@ fn to_json(mended: Option<&[RepairedLane]>, findings: &[Finding]) -> Value {
 fn mended_to_json(mended: &RepairedLane) -> Value {
     let RepairedLane { queue, key, subject, repaired } = mended;
     let ids = |ids: &[ItemId]| ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().into();
-    let mut view = json!({ "queue": queue.as_str(), "key": key.as_ref().map(|key| key.as_str()), "subject": subject });
+    let mut view = json!({ "queue": queue.as_str(), "key": key.as_ref().map(|key| key.as_str()), "subject": finding::subject(subject).english() });
     let parts: [(&str, Value); 5] = [
         ("corrected", ids(&repaired.corrected)),
         ("fences_ended", repaired.ended.iter().map(|fence| fence.0).collect()),

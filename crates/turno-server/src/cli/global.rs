@@ -80,7 +80,7 @@ impl GlobalArgs {
 
 /// Returns the engine's options for these settings.
 pub(crate) fn options(settings: &Settings) -> Options {
-    Options { leases: settings.leases.clone(), keep: settings.keep_history, ..Options::default() }
+    Options { leases: settings.leases.clone(), keep: settings.keep_history.into(), ..Options::default() }
 }
 
 /// Turns an error of the library into a failure, with advice for the command line.

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use turno::access::LinkFor;
 use turno::core::access::ChangeRefused;
 use turno::core::id::QueueName;
 use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
 use turno::store::PushChange;
-use turno::{Error, LinkFor, Options, Turno};
+use turno::{Error, Options, Turno};
 
 use super::demo::DEMO;
 use super::global::{GlobalArgs, options, refused};

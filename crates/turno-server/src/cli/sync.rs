@@ -6,9 +6,10 @@ mod walk;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use turno::Error;
 use turno::core::id::QueueName;
 use turno::store::StoreError;
-use turno::{Error, SyncHandle};
+use turno::sync::SyncHandle;
 
 use super::global::{self, GlobalArgs};
 use super::output::{Format, say, talk};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use turno::access::{NewToken, Permission};
 use turno::core::access::{ChangeRefused, Token};
 use turno::core::id::UserId;
-use turno::core::time::Span;
-use turno::{Error, NewToken, Permission, Turno};
+use turno::{Error, Turno};
 
 use super::duration;
 use super::global::{GlobalArgs, refused};
@@ -103,8 +103,7 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
 async fn create(turno: &Turno, args: Create) -> Result<(), Failure> {
     let Create { user, machine, can, resource, expires } = args;
     let scope = (!can.is_empty()).then(|| can.into_iter().collect());
-    let expires_in = expires.map(|expires| Span(duration::millis(expires)));
-    let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in };
+    let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in: expires };
     let (_, secret) = turno.create_token(new).await.map_err(|error| match error {
         Error::Refused(ChangeRefused::Unknown(_)) => {
             Failure::failed(Message::new("token-user-unknown").text("user", &user))

@@ -5,10 +5,11 @@ use std::io::{BufRead, IsTerminal};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use turno::Turno;
+use turno::access::{NewPerson, PersonChange, Role};
 use turno::core::access::Person;
 use turno::core::id::UserId;
 use turno::core::time::Time;
-use turno::{NewPerson, PersonChange, Role, Turno};
 
 use super::global::{GlobalArgs, refused};
 use super::output::{Card, Format, Table, say, talk};

@@ -9,9 +9,9 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use std::sync::Arc;
-use turno::Overview;
 use turno::core::access::Role;
 use turno::core::time::Span;
+use turno::queue::Overview;
 
 use super::page::Page;
 use crate::config::origin::{Origin, Shown};

@@ -4,7 +4,8 @@ use futures_util::{StreamExt, stream};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-use turno::{Error, Overview, Turno};
+use turno::queue::Overview;
+use turno::{Error, Turno};
 
 use crate::stopwatch::Stopwatch;
 

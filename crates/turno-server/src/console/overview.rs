@@ -8,8 +8,9 @@ use std::sync::Arc;
 use turno::core::lease::State as LeaseState;
 use turno::core::task::Status;
 use turno::core::time::{Span, Time};
+use turno::queue::{LaneLocks, Overview as QueueOverview};
 use turno::store::LeaseQuery;
-use turno::{LaneLocks, Overview as QueueOverview, TaskQuery};
+use turno::task::TaskQuery;
 
 use super::form::address;
 use super::page::Page;

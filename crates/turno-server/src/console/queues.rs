@@ -13,7 +13,7 @@ use turno::core::id::Key;
 use turno::core::queue::{ItemState, Kind, Latency};
 use turno::core::sync::NOTHING;
 use turno::core::time::Span;
-use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
+use turno::queue::{ItemQuery, ItemRecord, Overview, QueueHandle};
 
 pub(super) use page::render_span;
 

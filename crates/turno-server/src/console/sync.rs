@@ -8,7 +8,7 @@ use serde::Deserialize;
 use turno::core::destination::Destination;
 use turno::core::id::{Key, QueueName, Seq};
 use turno::core::queue::{ItemState, Kind};
-use turno::{ItemQuery, ItemRecord, Overview};
+use turno::queue::{ItemQuery, ItemRecord, Overview};
 
 use super::badge::Badge;
 use super::form::{Form, address, given};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use turno::core::lease::State;
 use turno::core::task::TaskId;
-use turno::{Error, TaskQuery, Turno};
+use turno::task::TaskQuery;
+use turno::{Error, Turno};
 
 /// How many tasks are looked up for one page. Beyond that, the page shows the resource's name.
 const TASKS_MAX: u32 = 500;

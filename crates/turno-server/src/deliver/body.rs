@@ -4,7 +4,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::Kind;
-use turno::{Delivery, SyncChange};
+use turno::queue::Delivery;
+use turno::sync::SyncChange;
 
 use crate::http::{DeliveryView, Payload};
 
@@ -46,10 +47,10 @@ pub(super) fn render_change(change: &SyncChange) -> Result<Bytes, serde_json::Er
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use turno::DeliveryItem;
     use turno::core::id::{Fence, ItemId, Lane, QueueId, Seq};
     use turno::core::queue::DeliveryRef;
     use turno::core::time::Time;
+    use turno::queue::DeliveryItem;
 
     #[test]
     fn push_carries_the_queue_and_the_exact_payload() {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use turno::core::destination::{Destination, Fault};
 use turno::core::id::{Key, QueueName};
 use turno::push::{Parcel, PushOutcome, RunningPusher, SendFailed, SendFuture, Sender};
-use turno::{Error, QueueHandle, SyncHandle, Turno};
+use turno::queue::QueueHandle;
+use turno::sync::SyncHandle;
+use turno::{Error, Turno};
 
 use super::body::{render_change, render_delivery};
 use super::call::{Call, EndpointClient};

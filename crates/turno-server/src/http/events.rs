@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use serde::Deserialize;
-use turno::Permission;
+use turno::access::Permission;
 use turno::core::event::{Topic, Topics};
 use turno::core::id::Position;
 use utoipa_axum::router::OpenApiRouter;
@@ -119,9 +119,9 @@ mod tests {
     async fn stream_keeps_its_room_place_until_it_ends() {
         let one = RoomLimits { streams: 1, ..RoomLimits::from_limits(Limits::default()) };
         let bench = Bench::with(|app| app.rooms = Rooms::new(one)).await;
-        let person = turno::NewPerson::new("ana", "Ana", turno::Role::Viewer).expect("a valid id");
+        let person = turno::access::NewPerson::new("ana", "Ana", turno::access::Role::Viewer).expect("a valid id");
         bench.app.trusted().add_person(person).await.expect("the person is added");
-        let token = turno::NewToken::for_user("ana").expect("a valid id");
+        let token = turno::access::NewToken::for_user("ana").expect("a valid id");
         let (_, secret) = bench.app.trusted().create_token(token).await.expect("the token is created");
         let bearer = format!("Bearer {secret}");
         let headers = [("authorization", bearer.as_str())];

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument;
-use turno::Permission;
+use turno::access::Permission;
 use turno::core::id::UserId;
 
 use super::access::{self, Needs, Row};

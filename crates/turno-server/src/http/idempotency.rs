@@ -16,8 +16,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use turno::Answer;
 use turno::core::audit::Hash;
-use turno::{Answer, Once};
+use turno::id::Once;
 
 use super::app::Shared;
 use super::caller::Caller;

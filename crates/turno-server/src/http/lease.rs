@@ -14,13 +14,14 @@ mod wait;
 
 use crate::texts::message::Message;
 use serde::Deserialize;
+use turno::Error;
 use turno::core::fault::Fault;
 use turno::core::id::{Instance, Resource};
 use turno::core::lease::{Action, Ending, Holder, Outcome, Refused, State};
 use turno::core::limits::TEXT_MAX;
 use turno::core::task::TaskId;
 use turno::core::time::{Span, Time};
-use turno::{Error, LeaseAnswer};
+use turno::lease::LeaseAnswer;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use claim::{ClaimBody, claim};

@@ -4,8 +4,8 @@ use axum::Extension;
 use axum::extract::State;
 use fluent_bundle::FluentArgs;
 use serde::Serialize;
-use turno::LaneLocks;
 use turno::core::queue::{Kind, Policy};
+use turno::queue::LaneLocks;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

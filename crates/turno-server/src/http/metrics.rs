@@ -11,7 +11,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::sync::Mutex;
-use turno::QueueHandle;
+use turno::queue::QueueHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -8,12 +8,13 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
+use turno::Error;
+use turno::access::{Denied, Permission};
 use turno::core::access::ChangeRefused;
 use turno::core::fault::{Fault, Invalid};
 use turno::core::id::BadName;
 use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
-use turno::{Denied, Error, Permission};
 
 use crate::texts::causes::{self, Cause};
 use crate::texts::message::Message;
@@ -421,7 +422,7 @@ mod tests {
     #[test]
     fn every_permission_is_translated() {
         let texts = Texts::load();
-        for permission in turno::Permission::ALL {
+        for permission in turno::access::Permission::ALL {
             let labels =
                 [Language::Spanish, Language::English].map(|language| texts.permission(language, permission.as_str()));
             assert!(

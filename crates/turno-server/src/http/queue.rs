@@ -20,7 +20,8 @@ pub(crate) use why::explained;
 use crate::texts::message::Message;
 use turno::core::id::QueueName;
 use turno::core::sync::SourceRefused;
-use turno::{QueueHandle, SyncHandle};
+use turno::queue::QueueHandle;
+use turno::sync::SyncHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

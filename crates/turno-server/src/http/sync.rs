@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use turno::core::id::Key;
 use turno::core::sync::{OnLeave, SourceRefused};
 use turno::store::Part;
-use turno::{Installed, SourceTrouble, SyncHandle, SyncStatus};
+use turno::sync::{Installed, SourceTrouble, SyncHandle, SyncStatus};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -8,9 +8,9 @@ mod view;
 mod write;
 
 use crate::texts::message::Message;
-use turno::TaskAnswer;
 use turno::core::id::Resource;
 use turno::core::task::{Action, TaskId};
+use turno::task::TaskAnswer;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use view::{error_args as line_said, unknown};

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::sync::LazyLock;
 
 use fluent_bundle::FluentArgs;
-use turno::Permission;
+use turno::access::Permission;
 use turno::core::time::Span;
 
 use super::{Language, Texts};

@@ -1,9 +1,9 @@
 //! Queues created and changed from the command line, and how a pushed one is shown.
 
 use serde_json::json;
+use std::time::Duration;
 use turno::core::destination::DeliveryFailure;
 use turno::core::id::Lane;
-use turno::core::time::Span;
 
 use crate::cases;
 use crate::shell::Shell;
@@ -101,7 +101,7 @@ async fn the_state_of_a_destination_is_shown(world: World) {
             unreached: false,
             round_began: None,
         };
-        queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
+        queue.destination_failed(&failure, Duration::from_secs(600)).await.unwrap();
     }
     let down = eva.run(&["queue", "get", "mails"]).await;
     assert!(down.done().contains("down since"), "{down:?}");

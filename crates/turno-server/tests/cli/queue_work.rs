@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use turno::core::id::ItemId;
 use turno::core::time::Span;
-use turno::{Draft, ItemRecord, ItemState, Kind, Policy, QueueHandle};
+use turno::queue::{Draft, ItemRecord, ItemState, Kind, Policy, QueueHandle};
 
 use crate::cases;
 use crate::shell::Shell;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use turno::core::time::Span;
-use turno::{Kind, Policy};
+use turno::queue::{Kind, Policy};
 
 use crate::cases;
 use crate::shell::Shell;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
-use turno::NewToken;
+use turno::access::NewToken;
 
 use crate::world::World;
 

@@ -1,13 +1,12 @@
 //! `turno sync` beside a running server.
 
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio_postgres::{Client, NoTls};
 use turno::core::destination::DeliveryFailure;
 use turno::core::id::Lane;
 use turno::core::queue::Act;
-use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Draft, Kind, Policy, Settlement};
+use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
 
 use crate::cases;
 use crate::shell::{Output, Shell};
@@ -96,7 +95,7 @@ async fn the_status_shows_the_state_of_the_destination(world: World) {
     for (lane, output) in [(1, "the last call failed"), (2, "the last 2 calls failed"), (3, "down for")] {
         let (of, error) = (Lane(lane), "HTTP 503".to_owned());
         let failure = DeliveryFailure { of, handed_at: world.turno.now(), error, unreached: false, round_began: None };
-        queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
+        queue.destination_failed(&failure, Duration::from_secs(600)).await.unwrap();
         let card = shell.run(&["sync", "status"]).await;
         assert!(card.out.contains(output) && card.out.contains("HTTP 503"), "{output}: {card:?}");
     }
@@ -330,7 +329,7 @@ async fn delivered(world: &World) {
     let sync = world.turno.sync(turno::core::sync::Source::siper());
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     while let Some(got) = queue.claim(Claim::by("worker")).await.unwrap().pop() {
-        let turno::Prepared::Send(change) = sync.prepare(&got).await.unwrap() else { panic!("{got:?}") };
+        let turno::sync::Prepared::Send(change) = sync.prepare(&got).await.unwrap() else { panic!("{got:?}") };
         sync.delivered(&change).await.unwrap();
         queue.ack([got.reference]).await.unwrap();
     }

@@ -6,7 +6,7 @@ use crate::cases;
 use crate::world::{Client, Running, World};
 use reqwest::Method;
 use serde_json::json;
-use turno::{NewToken, Permissions};
+use turno::access::{NewToken, Permissions};
 
 cases![
     every_route_answers_every_role_as_documented,
@@ -341,7 +341,11 @@ async fn a_backend_acts_for_a_user_and_the_audit_shows_both(world: World) {
     assert_eq!((&me["id"], &me["via"]), (&json!("niño"), &json!("eva")));
     assert_eq!(me["permissions"], json!(["inventory.manage", "leases.use"]));
     // A known user acts with the permissions that both have, and the audit names both.
-    world.turno.add_person(turno::NewPerson::new("jefa", "Jefa", turno::Role::Admin).unwrap()).await.unwrap();
+    world
+        .turno
+        .add_person(turno::access::NewPerson::new("jefa", "Jefa", turno::access::Role::Admin).unwrap())
+        .await
+        .unwrap();
     let made = acting(&eva, "jefa", Method::POST, "/v1/users", json!({ "id": "nuevo", "role": "viewer" })).await;
     crate::world::answer(made.unwrap()).await.expect(201);
     let entries = eva.get("/v1/audit?action=user_add&resource=nuevo").await.expect(200);

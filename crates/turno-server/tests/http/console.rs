@@ -7,8 +7,7 @@ use reqwest::{Method, redirect};
 use serde_json::json;
 use turno::core::lease::Action;
 use turno::core::queue::OnExhausted;
-use turno::queue::Claim;
-use turno::{Draft, Kind, Policy};
+use turno::queue::{Claim, Draft, Kind, Policy};
 
 cases![
     every_page_answers_each_role_in_both_languages_without_a_missing_text,
@@ -249,7 +248,10 @@ async fn actions_without_permission_are_neither_offered_nor_carried_out(world: W
     assert_eq!(ana.post("/console/queues/chat/pause", &[]).await.status, 403);
     assert!(!world.turno.queue("chat").await.unwrap().row().await.unwrap().paused);
     // A token that is restricted to some resources, as for pages of other applications, cannot open the console.
-    let token = turno::NewToken { resources: vec!["caja:".to_owned()], ..turno::NewToken::for_user("eva").unwrap() };
+    let token = turno::access::NewToken {
+        resources: vec!["caja:".to_owned()],
+        ..turno::access::NewToken::for_user("eva").unwrap()
+    };
     let (_, secret) = world.turno.create_token(token).await.unwrap();
     let confined = Browser::with(&world, vec![format!("turno_session={secret}")]);
     for path in ["/", "/queues", "/audit"] {
@@ -267,7 +269,11 @@ async fn foreign_names_are_escaped_on_every_page(world: World) {
     let ana = world.client("ana").await;
     drop(got);
     ana.post("/v1/users", json!({})).await.problem(403, "forbidden");
-    world.turno.add_person(turno::NewPerson::new(EVIL, EVIL, turno::Role::Editor).unwrap()).await.unwrap();
+    world
+        .turno
+        .add_person(turno::access::NewPerson::new(EVIL, EVIL, turno::access::Role::Editor).unwrap())
+        .await
+        .unwrap();
     let claim = Action::Claim { ttl: None, wait: false };
     world.turno.lease_command(world.turno.command(EVIL, EVIL, claim).unwrap()).await.unwrap().answer.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;

@@ -8,10 +8,8 @@ use crate::sync::users;
 use crate::world::{Running, World};
 use std::time::Duration;
 use turno::core::queue::Act;
-use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, DeliveryItem, Draft, ItemQuery, Settlement};
 use turno::store::AuditQuery;
-use turno::{DeliveryItem, Draft, ItemQuery, Settlement};
 
 cases![
     the_page_shows_whether_the_triggers_match_the_configuration,
@@ -75,7 +73,7 @@ async fn a_destination_that_is_down_is_shown_with_its_start_and_its_last_error(w
     assert!(eva.page("/sync").await.contains("El módulo responde"));
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     for n in 0..turno::core::destination::FAILURES {
-        queue.destination_failed(&failure(n), Span::from_secs(600)).await.unwrap();
+        queue.destination_failed(&failure(n), Duration::from_secs(600)).await.unwrap();
     }
     let page = eva.page("/sync").await;
     assert!(page.contains("El módulo no responde desde") && page.contains("503: en mantenimiento"), "{page}");

@@ -4,8 +4,7 @@ use crate::cases;
 use crate::console::Browser;
 use crate::world::World;
 use turno::core::lease::Action;
-use turno::queue::Claim;
-use turno::{Draft, Kind, Policy};
+use turno::queue::{Claim, Draft, Kind, Policy};
 
 cases![
     errors_are_shown_in_the_readers_language,
@@ -108,7 +107,7 @@ async fn the_overview_links_to_items_that_need_attention(world: World) {
     entrada.enqueue(vec![Draft { payload: "{}".into(), ..Draft::default() }]).await.unwrap();
     let got = entrada.claim(Claim::by("uno")).await.unwrap().remove(0);
     let act = turno::core::queue::Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: false };
-    entrada.settle(vec![turno::Settlement { reference: got.reference, act }]).await.unwrap();
+    entrada.settle(vec![turno::queue::Settlement { reference: got.reference, act }]).await.unwrap();
     let page = Browser::signed_in(&world, "ana").await.page("/").await;
     assert!(page.contains("class=\"figure bad\" href=\"/queues/entrada?state=exhausted\""), "{page}");
     assert!(page.contains("<a href=\"/queues/entrada?state=exhausted\">1 elemento agotado en entrada"), "{page}");

@@ -6,7 +6,7 @@ use crate::cases;
 use crate::world::{Client, World, answer};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use turno::{NewToken, Permission};
+use turno::access::{NewToken, Permission};
 
 cases![
     events_arrive_as_they_happen_with_their_positions,
@@ -181,7 +181,7 @@ async fn a_position_that_is_gone_is_answered_with_reset(world: World) {
 
 /// Returns the command that releases Ana's lease.
 fn released(world: &World, fence: i64) -> turno::core::lease::Command {
-    let action = turno::Action::Release { fence: turno::core::id::Fence(fence), claim: None };
+    let action = turno::lease::Action::Release { fence: turno::core::id::Fence(fence), claim: None };
     world.turno.command("caja:1", "ana", action).unwrap()
 }
 

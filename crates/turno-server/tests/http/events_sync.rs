@@ -8,11 +8,11 @@ use crate::receiver::Receiver;
 use crate::sync::users;
 use crate::world::World;
 use serde_json::{Value, json};
+use std::time::Duration;
 use turno::core::destination::DeliveryFailure;
 use turno::core::id::{Key, Lane};
 use turno::core::sync::Source;
-use turno::core::time::Span;
-use turno::{Kind, Policy};
+use turno::queue::{Kind, Policy};
 
 cases![
     events_of_a_sync_queue_have_the_topic_sync_and_not_queues,
@@ -93,7 +93,7 @@ async fn a_recovery_that_revives_nothing_announces_no_revival(world: World) {
             let handed_at = world.turno.now();
             let (of, error) = (Lane(of), "HTTP 503".to_owned());
             let failure = DeliveryFailure { of, handed_at, error, unreached: false, round_began: None };
-            queue.destination_failed(&failure, Span::from_secs(30)).await.unwrap();
+            queue.destination_failed(&failure, Duration::from_secs(30)).await.unwrap();
         }
         let back = queue.destination_succeeded().await.unwrap().unwrap();
         let since = back.revive_since.unwrap();

@@ -4,8 +4,8 @@
 use crate::cases;
 use crate::world::{Answer, Client, World};
 use serde_json::{Value, json};
+use turno::access::{NewToken, Permission, Permissions};
 use turno::store::AuditQuery;
-use turno::{NewToken, Permission, Permissions};
 
 cases![
     a_resource_never_seen_is_free,

@@ -5,7 +5,7 @@ use crate::lease::claimed;
 use crate::world::{World, answer};
 use reqwest::Method;
 use serde_json::{Value, json};
-use turno::{NewToken, Permission, Permissions};
+use turno::access::{NewToken, Permission, Permissions};
 
 cases![
     a_batch_answers_every_entry_separately,

@@ -4,7 +4,9 @@ use crate::cases;
 use crate::world::{Client, Running, World};
 use reqwest::Method;
 use serde_json::{Value, json};
-use turno::{Draft, Kind, NewToken, Options, Policy, Turno};
+use turno::access::NewToken;
+use turno::queue::{Draft, Kind, Policy};
+use turno::{Options, Turno};
 
 cases![
     the_log_has_every_step_of_a_lock,

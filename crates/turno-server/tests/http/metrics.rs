@@ -6,8 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Draft, Kind, Options, Policy, Turno};
+use turno::queue::{Claim, Draft, Kind, Policy};
+use turno::{Options, Turno};
 
 cases![
     metrics_need_a_token_or_their_own_listener,

@@ -5,7 +5,7 @@ use crate::world::{Running, World};
 use reqwest::Method;
 use serde_json::json;
 use std::time::Duration;
-use turno::{NewPerson, Role};
+use turno::access::{NewPerson, Role};
 
 cases![
     a_server_reports_liveness_and_readiness,

@@ -4,7 +4,7 @@ use crate::cases;
 use crate::world::{Client, World};
 use reqwest::Method;
 use serde_json::{Value, json};
-use turno::{NewToken, Permission};
+use turno::access::{NewToken, Permission};
 
 cases![
     me_returns_the_caller,

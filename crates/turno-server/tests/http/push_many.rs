@@ -8,7 +8,7 @@ use crate::queue::add;
 use crate::receiver::{PATIENCE, Receiver};
 use crate::world::{Client, World};
 use serde_json::json;
-use turno::Kind;
+use turno::queue::Kind;
 
 cases![
     calls_of_a_key_from_two_servers_neither_overlap_nor_go_back,

@@ -6,8 +6,9 @@ use crate::world::{Answer, Client, Running, World, answer};
 use reqwest::{Method, redirect};
 use serde_json::json;
 use std::time::Duration;
+use turno::Turno;
+use turno::access::{LinkFor, NewPerson, PersonChange, Role};
 use turno::core::time::Span;
-use turno::{LinkFor, NewPerson, PersonChange, Role, Turno};
 
 cases![
     a_password_opens_a_session_that_ends_with_signing_out,

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use std::time::Duration;
+use turno::access::{NewToken, Permission};
 use turno::core::queue::Act;
 use turno::core::sync::{Difference, Source};
-use turno::queue::Claim;
-use turno::{NewToken, Permission, Settlement};
+use turno::queue::{Claim, Settlement};
 
 use crate::cases;
 use crate::queue::audited;

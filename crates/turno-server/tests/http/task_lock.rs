@@ -5,7 +5,7 @@ use crate::task::{claimed, made, ready, task};
 use crate::world::World;
 use reqwest::Method;
 use serde_json::json;
-use turno::NewToken;
+use turno::access::NewToken;
 use turno::store::AuditQuery;
 
 cases![

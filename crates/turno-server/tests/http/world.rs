@@ -6,7 +6,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
-use turno::{NewPerson, NewToken, Role, Turno};
+use turno::Turno;
+use turno::access::{NewPerson, NewToken, Role};
 use turno_testkit::postgres::Cluster;
 
 /// The database of the server.

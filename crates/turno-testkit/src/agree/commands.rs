@@ -3,14 +3,14 @@
 use super::renumber::Answer;
 use crate::conformance::{holder, resource};
 use std::sync::Arc;
+use turno::Turno;
 use turno::clock::Manual;
 use turno::core::id::{Fence, ItemId, Key, QueueName, Resource};
 use turno::core::lease::{Action, Command as LeaseCommand, Policy as LeasePolicy};
 use turno::core::queue::{Act, DeliveryRef, Policy};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement};
 use turno::store::Pulse;
-use turno::{ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement, Turno};
 
 const USERS: [&str; 4] = ["ana", "luis", "eva", "admin"];
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use turno::core::id::{Fence, Seq};
 use turno::core::lease::{Ending, Outcome, Refused, State};
 use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
+use turno::lease::LeaseAnswer;
+use turno::queue::{ClaimedItem, Delivery, ItemRecord, LaneLocks, Settled, Why, WhyReason};
 use turno::store::{Counts, Pulse};
-use turno::{ClaimedItem, Delivery, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
 
 /// Any answer that a session can get.
 #[derive(Clone, Debug, PartialEq, Eq)]

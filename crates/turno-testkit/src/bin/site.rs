@@ -4,7 +4,9 @@
 
 use std::io::Read;
 
-use turno::{Draft, Kind, NewPerson, NewToken, Policy, Role, Turno};
+use turno::Turno;
+use turno::access::{NewPerson, NewToken, Role};
+use turno::queue::{Draft, Kind, Policy};
 use turno_testkit::postgres::{Cluster, Settings};
 
 fn main() {

@@ -2,6 +2,7 @@
 
 use super::world::{World, draft, holder, queue_name};
 use std::time::Duration;
+use turno::access::{NewPerson, NewToken, PersonChange};
 use turno::core::access::{ChangeRefused, Denied, Permission, Role};
 use turno::core::event::{Topic, Topics};
 use turno::core::id::{Instance, Resource, UserId};
@@ -9,10 +10,12 @@ use turno::core::lease::{Action, Cause, Command, Holder, Outcome, Refused};
 use turno::core::queue::{Kind, Policy};
 use turno::core::task::{self, Goods, Movement, NewLine, TaskId};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::event::{Live, Subscription};
+use turno::lease::LeaseAnswer;
+use turno::queue::{Claim, Job};
 use turno::store::{AuditQuery, LeaseQuery};
 use turno::task::NewTask;
-use turno::{Error, Job, LeaseAnswer, Live, Misuse, NewPerson, NewToken, PersonChange, Subscription, Turno};
+use turno::{Error, Misuse, Turno};
 
 super::cases![
     a_token_has_only_rights_in_both_its_scope_and_its_owners_role,
@@ -173,7 +176,7 @@ async fn a_changed_role_works_from_the_next_request_on_every_instance(world: Wor
 
 async fn a_token_that_expires_is_dead_at_that_instant(world: World) {
     person(&world.turno, "ana", Role::Editor).await;
-    let new = NewToken { expires_in: Some(Span(5_000)), ..NewToken::for_user("ana").unwrap() };
+    let new = NewToken { expires_in: Some(Duration::from_secs(5)), ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = world.turno.create_token(new).await.unwrap();
     let ana = world.turno.authenticate(&secret).await.unwrap();
     world.advance(4_999);

@@ -1,13 +1,15 @@
 //! The audit log: one entry per privileged action, in one unbroken chain.
 
 use super::world::{World, draft, put, queue_name, take_one};
+use turno::Turno;
+use turno::access::{NewPerson, NewToken, PersonChange, Role};
 use turno::core::audit::{Broken, Head};
 use turno::core::id::{ItemId, UserId};
 use turno::core::lease::Action;
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
+use turno::queue::Settlement;
 use turno::store::AuditQuery;
-use turno::{NewPerson, NewToken, PersonChange, Role, Settlement, Turno};
 
 super::cases![
     every_privileged_action_has_exactly_one_audit_entry,

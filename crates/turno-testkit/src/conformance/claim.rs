@@ -3,11 +3,11 @@
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
 use std::time::Duration;
+use turno::Error;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{ClaimedItem, Delivery, Draft, Error, QueueHandle, WhyReason};
+use turno::queue::{Claim, ClaimedItem, Delivery, Draft, QueueHandle, WhyReason};
 
 super::cases![
     a_claim_of_one_item_returns_its_state,

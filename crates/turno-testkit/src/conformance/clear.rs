@@ -1,12 +1,13 @@
 //! Clearing lanes.
 
 use super::world::{World, ack, draft, put, settle, take, take_one};
+use turno::access::{NewPerson, NewToken, Role};
 use turno::core::id::Fence;
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, LaneLocks};
 use turno::store::{AuditQuery, Counts};
-use turno::{Error, LaneLocks, NewPerson, NewToken, Role, Turno};
+use turno::{Error, Turno};
 
 super::cases![
     clearing_cancels_waiting_items_and_makes_live_fences_stale,

@@ -2,12 +2,13 @@
 
 use super::world::{START, World};
 use std::time::Duration;
+use turno::access::{NewPerson, NewToken, Permission, PersonChange};
 use turno::core::access::{Change, ChangeRefused, Denied, Link, LinkFor, Role, TokenKind, View, change};
 use turno::core::audit::Hash;
 use turno::core::id::UserId;
 use turno::core::time::Span;
 use turno::store::AuditQuery;
-use turno::{Error, Misuse, NewPerson, NewToken, Permission, PersonChange, Turno};
+use turno::{Error, Misuse, Turno};
 
 super::cases![
     a_link_is_redeemed_once_over_all_instances,
@@ -210,7 +211,7 @@ async fn tokens_are_listed_with_every_stored_field(mut world: World) {
         machine: true,
         scope: Some([Permission::LeasesUse].into_iter().collect()),
         resources: vec!["caja:".to_owned()],
-        expires_in: Some(Span::from_secs(60)),
+        expires_in: Some(Duration::from_secs(60)),
         ..NewToken::for_user("robot").unwrap()
     };
     let (made, _) = eva.create_token(new).await.unwrap();

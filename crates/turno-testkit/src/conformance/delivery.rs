@@ -4,7 +4,7 @@ use super::world::{World, put, settle, take, take_one};
 use turno::core::id::{ItemId, Lane, QueueId, Seq};
 use turno::core::queue::{Act, DeliveryRef, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::{Delivery, ItemQuery, QueueHandle};
+use turno::queue::{Delivery, ItemQuery, QueueHandle};
 
 super::cases![
     an_altered_group_delivery_is_stale_and_nothing_changes,

@@ -8,8 +8,8 @@ use turno::core::destination::{DeliveryFailure, Destination, FAILURES};
 use turno::core::id::{ItemId, Lane};
 use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
+use turno::queue::{Delivery, QueueHandle, WorkerLimit};
 use turno::store::{AuditQuery, Push, PushChange};
-use turno::{Delivery, QueueHandle, WorkerLimit};
 
 super::cases![
     a_destination_state_is_shared_by_instances_and_survives_a_restart,
@@ -23,7 +23,7 @@ super::cases![
     a_worker_without_free_slots_claims_nothing,
 ];
 
-const PROBE: Span = Span::from_secs(30);
+const PROBE: Duration = Duration::from_secs(30);
 
 fn failure(key: i64, handed_at: Time) -> DeliveryFailure {
     DeliveryFailure {
@@ -113,7 +113,7 @@ async fn only_one_of_two_instances_probes_a_destination(world: World) {
         [one.unwrap(), two.unwrap()].into_iter().flatten().count()
     };
     assert_eq!(both().await, 0, "no probe is due yet");
-    world.time.advance(PROBE);
+    world.time.advance(PROBE.into());
     // A claim reads the time from the database, so this instance learns that time has passed.
     take(&queue, 1).await;
     take(&other, 1).await;

@@ -4,9 +4,8 @@ use super::world::{World, ids, put, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Kind, ManageAnswer, ManageRefused, OnExhausted, Policy};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Exhausted, ItemQuery, ItemState, QueueHandle};
 use turno::store::Counts;
-use turno::{Exhausted, ItemQuery, ItemState, QueueHandle};
 
 super::cases![
     an_expired_item_is_cancelled_without_a_sweep_and_its_lane_goes_on,

@@ -3,14 +3,15 @@
 use super::world::{World, claim, command, resource};
 use std::sync::Arc;
 use std::time::Duration;
+use turno::Turno;
 use turno::core::event::{Event, EventName, Topic, Topics};
 use turno::core::id::{Position, Resource};
 use turno::core::lease::{Action, Outcome, Refused, State};
 use turno::core::task::{Goods, Movement, NewLine};
 use turno::core::time::Span;
+use turno::event::{Live, Subscription};
 use turno::store::TaskQuery;
 use turno::task::NewTask;
-use turno::{Live, Subscription, Turno};
 
 super::cases![
     an_expired_lease_is_announced_without_a_request,
@@ -222,7 +223,7 @@ async fn the_lock_of_a_task_is_announced_when_it_expires(world: World) {
     assert_eq!(news(&mut listener).await, lost(id.resource().as_str(), "ana"));
     assert_eq!(news(&mut listener).await, offered(id.resource().as_str(), "luis"));
     let history = world.turno.task_history(id, None, 100).await.unwrap();
-    let held = history.events.iter().filter(|event| matches!(event, turno::TaskEvent::Held(_))).count();
+    let held = history.events.iter().filter(|event| matches!(event, turno::task::TaskEvent::Held(_))).count();
     assert_eq!(held, 1);
 }
 

@@ -1,11 +1,13 @@
 //! Idempotency: kept answers, and tasks that store the key they were created under.
 
 use super::world::{World, holder};
+use turno::access::{NewPerson, NewToken, Role};
 use turno::core::audit::Hash;
 use turno::core::task::{Goods, Movement, NewLine, Outcome, TaskId};
 use turno::core::time::Span;
-use turno::task::NewTask;
-use turno::{Answer, Error, Misuse, NewPerson, NewToken, Once, Role, TaskAnswer, TaskQuery, Turno};
+use turno::id::Once;
+use turno::task::{NewTask, TaskAnswer, TaskQuery};
+use turno::{Answer, Error, Misuse, Turno};
 
 super::cases![
     the_first_answer_under_a_key_is_kept_for_a_day,

@@ -4,8 +4,8 @@ use super::world::{World, ack, draft, fail, ids, put, queue_name, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Accepted, Kind, Policy};
 use turno::core::time::Span;
+use turno::queue::{Draft, QueueHandle};
 use turno::store::{AuditQuery, Counts};
-use turno::{Draft, QueueHandle};
 
 super::cases![
     a_late_repeat_of_an_absorbed_change_does_not_restore_an_old_state,

@@ -7,9 +7,8 @@ use turno::core::id::{ItemId, Key};
 use turno::core::limits::NAME_MAX;
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome, WhyReason};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, ClaimedItem, Draft, ItemQuery, ItemState};
 use turno::store::Counts;
-use turno::{ClaimedItem, Draft, ItemQuery, ItemState};
 
 super::cases![
     concurrent_claims_return_disjoint_work,

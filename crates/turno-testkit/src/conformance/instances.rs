@@ -4,13 +4,13 @@ use super::world::{World, draft, holder, put, queue_name, resource, take_one};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use turno::Turno;
 use turno::core::id::{ItemId, QueueName};
 use turno::core::lease::{Action, Command, Policy as LeasePolicy};
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Draft, QueueHandle};
 use turno::store::PutQueue;
-use turno::{Draft, QueueHandle, Turno};
 
 super::cases![
     lanes_keep_order_and_exclusion_over_two_instances,
@@ -186,7 +186,8 @@ async fn a_policy_changed_on_another_instance_applies_to_renewals_and_settlement
     let longer = Policy { lock_timeout: Span(600_000), max_attempts: 20, ..Policy::for_kind(Kind::Inbox) };
     let there = world.instance().await;
     there.put_queue(queue_name(), longer).await.unwrap();
-    let settle = async |act| here.settle(vec![turno::Settlement { reference: taken.reference, act }]).await.unwrap();
+    let settle =
+        async |act| here.settle(vec![turno::queue::Settlement { reference: taken.reference, act }]).await.unwrap();
     // No claim runs here, which would read the policy. Only the hint of the other instance carries the change, and a
     // hint takes time.
     let mut tries = 0;
@@ -231,7 +232,7 @@ async fn work_of_a_dead_instance_is_taken_over(world: World) {
     let taken = take_one(&queue).await;
     assert_eq!((taken.items[0].id.as_str(), taken.attempt), ("x", 2));
     let late = queue
-        .settle(vec![turno::Settlement { reference: lost.reference, act: Act::Ack { through: None } }])
+        .settle(vec![turno::queue::Settlement { reference: lost.reference, act: Act::Ack { through: None } }])
         .await
         .unwrap();
     assert_eq!(late[0].outcome, SettleOutcome::Stale);

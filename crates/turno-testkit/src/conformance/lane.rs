@@ -5,9 +5,8 @@ use std::time::Duration;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Delivery, ItemQuery};
 use turno::store::Counts;
-use turno::{Delivery, ItemQuery};
 
 super::cases![
     a_key_is_served_in_order_one_delivery_at_a_time,

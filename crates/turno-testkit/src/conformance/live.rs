@@ -8,8 +8,9 @@ use turno::core::id::{Position, Resource};
 use turno::core::lease::{Action, Refused};
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::{Span, Time};
+use turno::event::{Live, Subscription};
 use turno::store::EventSpan;
-use turno::{Error, Live, Subscription, Turno};
+use turno::{Error, Turno};
 
 super::cases![
     events_arrive_in_order_with_positions_that_grow_by_one,

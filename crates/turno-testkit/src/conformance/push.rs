@@ -4,9 +4,9 @@ use super::world::{World, put};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use turno::QueueHandle;
 use turno::core::queue::{Kind, Policy};
 use turno::push::{Parcel, SendFailed, SendFuture, Sender};
+use turno::queue::QueueHandle;
 use turno::store::Counts;
 
 super::cases![an_outage_spends_no_attempts_and_its_end_revives_the_exhausted_keys];

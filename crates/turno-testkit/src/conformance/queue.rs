@@ -2,11 +2,11 @@
 
 use super::world::{World, ack, ids, put, queue_name, take_one};
 use std::sync::Arc;
-use turno::QueueHandle;
 use turno::core::audit::Actor;
 use turno::core::id::{ItemId, Key, QueueId};
 use turno::core::queue::{ClaimRequest, Kind, Policy};
 use turno::core::time::{Span, Time};
+use turno::queue::QueueHandle;
 use turno::store::{
     AuditQuery, Claim, ClaimGroup, ClaimOutcome, Group, Outcomes, PauseQueue, Purge, PutQueue, StoreError,
 };

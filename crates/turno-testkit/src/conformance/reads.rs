@@ -1,12 +1,12 @@
 //! Lists, item records and queue overviews.
 
 use super::world::{START, World, ack, draft, put, settle, take, take_one};
+use turno::Error;
 use turno::core::id::{Fence, ItemId, Key};
 use turno::core::queue::{Act, Kind, Last, OnExhausted, Policy, SettleOutcome, UncountedDelivery};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Draft, ItemQuery, ItemState, LaneLocks, QueueHandle};
 use turno::store::Counts;
-use turno::{Draft, Error, ItemQuery, ItemState, LaneLocks, QueueHandle};
 
 super::cases![
     items_are_listed_by_state_exactly_as_they_are_counted,
@@ -29,11 +29,11 @@ fn later() -> Act {
     Act::Fail { error: "luego".to_owned(), item: None, retry_in: Some(Span(60_000)), give_up: false }
 }
 
-fn ids(records: &[turno::ItemRecord]) -> Vec<&str> {
+fn ids(records: &[turno::queue::ItemRecord]) -> Vec<&str> {
     records.iter().map(|record| record.body.id.as_str()).collect()
 }
 
-async fn by_state(queue: &QueueHandle, state: ItemState) -> Vec<turno::ItemRecord> {
+async fn by_state(queue: &QueueHandle, state: ItemState) -> Vec<turno::queue::ItemRecord> {
     queue.items(ItemQuery { state: Some(state), ..ItemQuery::default() }).await.unwrap()
 }
 

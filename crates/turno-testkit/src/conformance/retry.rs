@@ -4,8 +4,9 @@ use super::world::{World, ack, fail, ids, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, ManageRefused, OnExhausted, Policy, SettleOutcome, fingerprint};
 use turno::core::time::Span;
+use turno::queue::QueueHandle;
 use turno::store::{AuditQuery, Counts, StoreError};
-use turno::{Error, QueueHandle, Turno};
+use turno::{Error, Turno};
 
 super::cases![
     every_exhausted_item_is_retried_with_its_own_audit_entry,

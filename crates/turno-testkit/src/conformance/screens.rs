@@ -1,12 +1,14 @@
 //! Reads for a person's screen, page by page, and batches of lease commands.
 
 use super::world::{World, holder, resource};
+use turno::Turno;
+use turno::access::{NewPerson, NewToken, PersonChange, Role};
 use turno::core::id::Resource;
 use turno::core::lease::{Action, Command, Lost, Outcome, Refused, State};
 use turno::core::task::{self, Goods, Movement, NewLine, Status, TaskId};
+use turno::lease::LeaseAnswer;
 use turno::store::LeaseQuery;
-use turno::task::NewTask;
-use turno::{LeaseAnswer, NewPerson, NewToken, PersonChange, Role, TaskCursor, TaskEvent, TaskQuery, Turno};
+use turno::task::{NewTask, TaskCursor, TaskEvent, TaskQuery};
 
 super::cases![
     tasks_are_listed_with_their_locks_and_filtered_by_lock,

@@ -4,8 +4,9 @@ use super::world::{World, ack, draft, fail, put, queue_name, take, take_one};
 use turno::core::queue::{Accepted, Act, ItemState, Kind, ManageAnswer, ManageRefused, Policy, SettleOutcome};
 use turno::core::sync::Source;
 use turno::core::time::Span;
+use turno::queue::{Delivery, Draft, Failed, Job, Settlement};
 use turno::store::Counts;
-use turno::{Delivery, Draft, Failed, Job, Prepared, Settlement, SyncChange, SyncHandle};
+use turno::sync::{Prepared, SyncChange, SyncHandle};
 
 super::cases![
     a_newer_change_replaces_the_waiting_one_and_keeps_its_id,

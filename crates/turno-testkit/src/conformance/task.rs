@@ -12,8 +12,8 @@ use turno::core::task::{
 };
 use turno::core::time::Span;
 use turno::store::{AuditQuery, Effect, EffectError, EffectFuture, LineToApply, TaskQuery, Tx, Value};
-use turno::task::NewTask;
-use turno::{Error, FinalizeAnswer, TaskAnswer, TaskEvent, Turno};
+use turno::task::{FinalizeAnswer, NewTask, TaskAnswer, TaskEvent};
+use turno::{Error, Turno};
 
 super::cases![
     a_task_is_stored_as_it_was_written_and_edited_while_a_draft,

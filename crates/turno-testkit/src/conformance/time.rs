@@ -2,13 +2,14 @@
 
 use super::task::{claim, finalize, ready, units};
 use super::world::{World, put, resource, take, take_one};
+use std::time::Duration;
+use turno::access::{NewPerson, NewToken, Role};
 use turno::core::id::Fence;
 use turno::core::lease::{Action, Outcome, Refused};
 use turno::core::queue::{Kind, Policy};
 use turno::core::task::Movement;
 use turno::core::time::Span;
 use turno::store::{LeaseQuery, TaskQuery};
-use turno::{NewPerson, NewToken, Role};
 
 super::cases![
     a_clock_that_steps_back_never_revives_an_expired_lease,
@@ -96,7 +97,7 @@ async fn a_task_read_as_free_stays_free_after_a_restart_and_a_backward_step(mut 
 
 async fn a_token_refused_as_expired_stays_refused_after_a_restart_and_a_backward_step(mut world: World) {
     world.turno.add_person(NewPerson::new("ana", "Ana", Role::Editor).unwrap()).await.unwrap();
-    let token = NewToken { expires_in: Some(Span(60_000)), ..NewToken::for_user("ana").unwrap() };
+    let token = NewToken { expires_in: Some(Duration::from_secs(60)), ..NewToken::for_user("ana").unwrap() };
     let (_, secret) = world.turno.create_token(token).await.unwrap();
     assert!(world.turno.authenticate(&secret).await.is_ok());
     world.advance(60_000);

@@ -4,7 +4,7 @@ use super::world::{START, World, ack, draft, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::{Draft, QueueHandle, Why, WhyReason};
+use turno::queue::{Draft, QueueHandle, Why, WhyReason};
 
 super::cases![
     the_reason_of_an_item_names_its_worker_or_its_outcome,
@@ -215,7 +215,7 @@ async fn a_reason_agrees_with_the_next_claim(world: World) {
         let delay = Span(if round % 7 == 0 { 2_000 } else { 0 });
         queue.enqueue(vec![Draft { delay, ..draft(&key, &item) }]).await.unwrap();
         world.advance(700);
-        let all = queue.items(turno::ItemQuery::default()).await.unwrap();
+        let all = queue.items(turno::queue::ItemQuery::default()).await.unwrap();
         let mut ready = Vec::new();
         for record in &all {
             if reason(&queue, record.body.id.as_str()).await == WhyReason::Ready {

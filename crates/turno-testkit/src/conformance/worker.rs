@@ -16,8 +16,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use turno::core::id::ItemId;
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
+use turno::queue::{Job, QueueHandle};
 use turno::store::ItemRecord;
-use turno::{Job, QueueHandle};
 
 /// Returns the cases of this folder.
 pub(super) fn cases() -> Vec<Case> {

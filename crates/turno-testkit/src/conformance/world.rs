@@ -9,9 +9,10 @@ use turno::core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Outcome, Policy as LeasePolicy, Refused};
 use turno::core::queue::{Accepted, Act, DeliveryRef, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
-use turno::queue::Claim;
+use turno::lease::LeaseAnswer;
+use turno::queue::{Claim, Delivery, Draft, QueueHandle, Settled, Settlement};
 use turno::store::Effect;
-use turno::{Delivery, Draft, LeaseAnswer, Options, QueueHandle, Settled, Settlement, Turno};
+use turno::{Options, Turno};
 
 /// The time at which every world begins. It is not a round number, so that a truncated time fails a test.
 pub const START: Time = Time(1_763_190_123_456);

@@ -190,7 +190,8 @@ impl Turno {
     /// names both users.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-behalf-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -219,7 +220,7 @@ impl Turno {
     /// Returns the principal of this handle. `None` for the embedding program itself.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-principal-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -241,7 +242,8 @@ impl Turno {
     /// granted a moment ago counts.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Permission, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-require-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -260,7 +262,8 @@ impl Turno {
     /// from the store.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-recheck-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -310,7 +313,7 @@ impl Turno {
     /// Returns the caller as a holder, with `instance` if it has one.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-holder-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

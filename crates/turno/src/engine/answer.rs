@@ -15,7 +15,7 @@ impl Turno {
     /// Returns the answer kept under a key within the last day. Only for the embedding program.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-answer-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -32,7 +32,7 @@ impl Turno {
     /// Keeps an answer for a day. The first answer under a key wins. Returns the kept one.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-keep-answer-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

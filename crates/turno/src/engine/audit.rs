@@ -14,7 +14,7 @@ impl Turno {
     /// Returns entries of the audit. Needs `audit.read`.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -37,7 +37,7 @@ impl Turno {
     /// Calls `progress` with the entries verified so far and the total.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-verify-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -3,7 +3,7 @@
 use super::Turno;
 use super::access::Needs;
 use crate::error::{Error, Misuse};
-use crate::store::{Check, Damaged, Finding, QueueRow, RepairGroup, StoreError};
+use crate::store::{Check, Damaged, Finding, Problem, QueueRow, RepairGroup, StoreError, Subject};
 use std::collections::HashSet;
 use turno_core::access::{Permission, Role};
 use turno_core::id::{Key, QueueName};
@@ -43,7 +43,7 @@ pub struct RepairedLane {
     /// The lane's key, if known.
     pub key: Option<Key>,
     /// The subject of the finding.
-    pub subject: String,
+    pub subject: Subject,
     /// The repair.
     pub repaired: Repaired,
 }
@@ -72,8 +72,8 @@ impl Turno {
         }
         progress(CheckProgress { invariant: "U2", done: of - 1, of });
         if let Err(broken) = self.audit_verify(None, |_, _| {}).await? {
-            let (subject, detail) = ("the audit".to_owned(), broken.to_string());
-            findings.push(Finding { invariant: "U2", subject, detail, damaged: None });
+            let problem = Problem::AuditBroken(broken);
+            findings.push(Finding { invariant: "U2", subject: Subject::default(), problem, damaged: None });
         }
         progress(CheckProgress { invariant: "U2", done: of, of });
         Ok(findings)
@@ -124,7 +124,7 @@ impl Turno {
     async fn mend(
         &self,
         queue: &QueueRow,
-        subject: String,
+        subject: Subject,
         damaged: Damaged,
         mended: &mut Vec<RepairedLane>,
     ) -> Result<(), Error> {
@@ -155,7 +155,7 @@ impl Turno {
     /// tools.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-backup-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

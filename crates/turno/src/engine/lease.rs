@@ -57,7 +57,8 @@ impl Turno {
     /// Builds a command for a holder with a display name or an instance.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::Action;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-command-of-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -77,7 +78,7 @@ impl Turno {
     /// Returns the policy that applies to a resource.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-policy-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -96,7 +97,8 @@ impl Turno {
     /// The lease of a task also follows the task's rules: its status and its permission.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::{Action, Refused};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-verb-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -165,7 +167,8 @@ impl Turno {
     /// Claims a lease. If it is held, waits in line for at most `wait`.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::{Action, Refused};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-wait-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -211,7 +214,7 @@ impl Turno {
     /// and a free lease with a waiting line as offered to the first ticket.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-state-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -244,7 +247,7 @@ impl Turno {
     /// only [`LeasePage::next`] says whether there are more.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-leases-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -281,7 +284,7 @@ impl Turno {
     /// expired ownership is included at once, even if its end is not stored yet.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-history-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

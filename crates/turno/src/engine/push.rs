@@ -32,7 +32,7 @@ const CONCURRENCY: usize = 8;
 /// Default time limit of a call, and default grace period after a stop.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Default interval between two probes.
-const PROBE: Span = Span::from_secs(30);
+const PROBE: Duration = Duration::from_secs(30);
 
 /// Calls a destination.
 pub trait Sender: Send + Sync + 'static {
@@ -105,7 +105,7 @@ pub struct Pusher {
     instance: Option<Arc<str>>,
     concurrency: usize,
     timeout: Duration,
-    probe: Span,
+    probe: Duration,
     grace: Duration,
 }
 
@@ -182,7 +182,7 @@ impl Pusher {
 
     /// Sets how long a destination that is down is left alone before the next probe. The default is 30 seconds.
     pub fn probe(self, every: Duration) -> Pusher {
-        Pusher { probe: every.into(), ..self }
+        Pusher { probe: every, ..self }
     }
 
     /// Sets how long calls may go on after a stop. The default is ten seconds.

@@ -202,7 +202,8 @@ impl Turno {
     /// Returns all queues with their policies.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queues-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -220,7 +221,8 @@ impl Turno {
     /// Returns a handle to an existing queue, or [`Error::Unknown`].
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -261,7 +263,8 @@ impl QueueHandle {
     /// Enqueues all the items, or none if one of them is invalid.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-enqueue-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -28,7 +28,7 @@ impl Turno {
     /// most once a second.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-ready-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -45,7 +45,7 @@ impl Turno {
     /// can decide whether to start.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-unsafe-settings-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -193,7 +193,7 @@ impl Turno {
     /// Returns a handle to a source. Its operations need `sync.manage`, except those that deliveries use.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
     /// # use turno::sync::Source;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-sync-{}", std::process::id()));

@@ -63,7 +63,9 @@ impl Turno {
     /// Executes one task command. A refusal is an answer, found in [`TaskOutcome::answer`].
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::Action;
+    /// # use turno::queue::Delivery;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-verb-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -109,7 +111,9 @@ impl Turno {
     /// applied lines only. Another error, such as a lost database, returns no list: repeat the call to continue.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::Action;
+    /// # use turno::queue::Delivery;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-finalize-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

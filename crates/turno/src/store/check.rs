@@ -3,6 +3,10 @@
 //! Each check is one statement, so it sees one consistent snapshot and concurrent commits do not disturb it. It returns
 //! the violations; on a sound database there are none.
 
+use super::StoreError;
+use serde::Deserialize;
+use std::fmt;
+use turno_core::audit::Broken;
 use turno_core::id::{Lane, QueueId, Seq};
 
 /// One check of the stored data.
@@ -125,9 +129,124 @@ pub struct Finding {
     /// The id of the broken invariant.
     pub invariant: &'static str,
     /// The row that is affected.
-    pub subject: String,
-    /// The violation, for people.
-    pub detail: String,
+    pub subject: Subject,
+    /// The violation.
+    pub problem: Problem,
     /// The part that a repair would rebuild; `None` if a repair cannot fix it.
     pub damaged: Option<Damaged>,
+}
+
+impl Finding {
+    /// Reads a finding from the JSON that the statement of a check returns.
+    pub(crate) fn from_json(check: Check, json: &str, damaged: Option<Damaged>) -> Result<Finding, StoreError> {
+        let unreadable = |_| StoreError::Bug("the result of a check is unreadable");
+        let subject = serde_json::from_str(json).map_err(unreadable)?;
+        let problem = serde_json::from_str(json).map_err(unreadable)?;
+        Ok(Finding { invariant: check.invariant(), subject, problem, damaged })
+    }
+}
+
+/// The row that a finding is about. Only the fields that identify it are set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each field is the noun of its name")]
+pub struct Subject {
+    pub queue: Option<String>,
+    pub key: Option<String>,
+    pub item: Option<String>,
+    pub lane: Option<i64>,
+    /// The number of an item, where its id is unknown.
+    pub place: Option<i64>,
+    pub resource: Option<String>,
+    pub task: Option<i64>,
+    pub line: Option<i64>,
+    pub article: Option<String>,
+    pub position: Option<i64>,
+    pub token: Option<String>,
+}
+
+impl Subject {
+    /// Returns the nouns and names that identify the row, from the whole to the part. Of key, item, lane and place, the
+    /// first known one is enough.
+    pub fn parts(&self) -> Vec<(&'static str, String)> {
+        let number = |number: Option<i64>| number.map(|number| number.to_string());
+        let within = [
+            ("key", self.key.clone()),
+            ("item", self.item.clone()),
+            ("lane", number(self.lane)),
+            ("place", number(self.place)),
+        ];
+        let within = within.into_iter().find(|(_, name)| name.is_some());
+        let parts = [("queue", self.queue.clone())].into_iter().chain(within).chain([
+            ("resource", self.resource.clone()),
+            ("task", number(self.task)),
+            ("line", number(self.line)),
+            ("article", self.article.clone()),
+            ("position", number(self.position)),
+            ("token", self.token.clone()),
+        ]);
+        parts.filter_map(|(noun, name)| Some((noun, name?))).collect()
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.parts().into_iter().map(|(noun, name)| format!("{noun} {name}")).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "problem", rename_all = "snake_case")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are the numbers of their sentence")]
+pub enum Problem {
+    /// A lane has several heads.
+    SeveralHeads { count: i64 },
+    /// The head of a lane is not its first item.
+    HeadNotFirst,
+    /// A lane has several deliveries, or a head beside a delivery.
+    SeveralDeliveries { count: i64 },
+    /// A delivery has another number of items than it was handed out with.
+    GroupSize { fence: i64, size: i64, count: i64 },
+    /// An item is finished and unfinished.
+    FinishedTwice,
+    /// An accepted item is neither finished nor unfinished.
+    NoRow,
+    /// An unfinished item has no contents.
+    NoContents,
+    /// A finished item has no contents.
+    FinishedWithoutContents,
+    /// An item is ready and handed out, or exhausted and ready.
+    Contradiction,
+    /// No error of an exhausted item is stored.
+    NoError,
+    /// No claim can reach the item or lane.
+    Unreachable,
+    /// A sync key has several unfinished items.
+    SyncDoubles { count: i64 },
+    /// A revision was handed out that is newer than the item's.
+    RevisionAhead { handed: i64, newest: i64 },
+    /// A number is higher than the sequence.
+    BeyondSequence { number: i64, newest: i64 },
+    /// A held fence is not newer than an ended one.
+    FenceNotNewer { fence: i64, ended: i64 },
+    /// An ownership began before the previous one ended. Both times are milliseconds since 1970.
+    Overlap { fence: i64, began: i64, ended: i64 },
+    /// A line was applied under a fence that its task's lease never had.
+    FenceNeverHeld { fence: i64 },
+    /// Stock moved for a line that is not applied.
+    MovedUnapplied,
+    /// A line of a completed task is not applied.
+    CompletedUnapplied,
+    /// Stock is not the sum of its moves.
+    StockDiffers { quantity: i64, moved: i64, serials: i64, named: i64 },
+    /// The position after this one is missing.
+    Gap { next: i64 },
+    /// A secret is not stored as a hash.
+    NotAHash,
+    /// The hash chain of the audit is broken.
+    #[serde(skip)]
+    AuditBroken(Broken),
 }

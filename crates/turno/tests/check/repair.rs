@@ -1,11 +1,11 @@
 //! A damaged lane is found, `why` reports it, a repair rebuilds it, and then a worker drains it in order.
 
 use super::{findings, plant, push};
+use turno::Turno;
 use turno::core::queue::{Act, OnExhausted, SettleOutcome, WhyReason};
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Delivery, Draft, Kind, Policy, QueueHandle, Settlement};
 use turno::store::AuditQuery;
-use turno::{Delivery, Draft, Kind, Policy, QueueHandle, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
 
 /// A way in which the rows of Ana's lane can contradict each other.
@@ -33,41 +33,41 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape {
         name: "two_heads",
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm4')",
-        found: ("Q1", "queue bot, key ana: 2 items are ready at once"),
+        found: ("Q1", "queue bot, key ana: SeveralHeads { count: 2 }"),
         ..WAITING
     },
     Shape {
         name: "a_head_that_is_not_the_first",
         sql: "update turno.hot set ready_at = null where seq = (select seq from turno.body where id = 'm1');
               update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm2')",
-        found: ("Q1", "queue bot, key ana: its head is not its first item"),
+        found: ("Q1", "queue bot, key ana: HeadNotFirst"),
         ..WAITING
     },
     Shape {
         name: "no_head",
         sql: "update turno.hot set ready_at = null where seq = (select seq from turno.body where id = 'm1')",
-        found: ("Q14", "queue bot, key ana: nothing of it is ever handed out"),
+        found: ("Q14", "queue bot, key ana: Unreachable"),
         ..WAITING
     },
     Shape {
         name: "a_second_delivery_that_took_an_item_of_the_first",
         handed: 1,
         sql: "update turno.hot set fence = fence + 1, size = 1 where seq = (select seq from turno.body where id = 'm3')",
-        found: ("Q10", "was handed out with 3 items and has 2"),
+        found: ("Q10", "size: 3, count: 2"),
         ..WAITING
     },
     Shape {
         name: "a_delivery_of_a_wrong_size",
         handed: 1,
         sql: "update turno.hot set size = 5 where expires_at is not null and lane is not null",
-        found: ("Q10", "was handed out with 5 items and has 3"),
+        found: ("Q10", "size: 5, count: 3"),
         ..WAITING
     },
     Shape {
         name: "a_head_beside_a_delivery",
         handed: 1,
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm5')",
-        found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
+        found: ("Q2", "queue bot, key ana: SeveralDeliveries { count: 2 }"),
         drained: &["m4", "m5", "m6"],
         settleable: true,
         why: "running",
@@ -77,7 +77,7 @@ pub(super) const SHAPES: &[Shape] = &[
         handed: 1,
         sql: "update turno.hot set fence = 2, size = 1, expires_at = 9000000000000, attempt = 1, handed = revision
               where seq = (select seq from turno.body where id = 'm5')",
-        found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
+        found: ("Q2", "queue bot, key ana: SeveralDeliveries { count: 2 }"),
         drained: &["m4", "m5", "m6"],
         settleable: true,
         why: "running",
@@ -85,7 +85,7 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape {
         name: "an_item_without_a_body",
         sql: "delete from turno.body where id = 'm1'",
-        found: ("Q5", "it is unfinished and carries nothing"),
+        found: ("Q5", "NoContents"),
         drained: &["m2", "m3", "m4", "m5", "m6"],
         ..WAITING
     },
@@ -93,14 +93,14 @@ pub(super) const SHAPES: &[Shape] = &[
         name: "an_item_of_a_delivery_without_a_body",
         handed: 1,
         sql: "delete from turno.body where id = 'm2'",
-        found: ("Q5", "it is unfinished and carries nothing"),
+        found: ("Q5", "NoContents"),
         drained: &["m1", "m3", "m4", "m5", "m6"],
         ..WAITING
     },
     Shape {
         name: "a_body_without_an_item",
         sql: "delete from turno.hot where seq = (select seq from turno.body where id = 'm1')",
-        found: ("Q5", "queue bot, item m1: it was accepted and is neither unfinished nor finished"),
+        found: ("Q5", "queue bot, item m1: NoRow"),
         ..WAITING
     },
     Shape {
@@ -108,7 +108,7 @@ pub(super) const SHAPES: &[Shape] = &[
         sql: "insert into turno.done (seq, queue, ended, at, attempt, fence, revision)
               select h.seq, h.queue, 0, 1, 1, 7, h.revision from turno.hot h
               join turno.body b on b.seq = h.seq where b.id = 'm2'",
-        found: ("Q4", "queue bot, item m2: it is finished and unfinished at once"),
+        found: ("Q4", "queue bot, item m2: FinishedTwice"),
         drained: &["m1", "m3", "m4", "m5", "m6"],
         why: "ready",
         ..WAITING
@@ -117,7 +117,7 @@ pub(super) const SHAPES: &[Shape] = &[
         name: "an_item_that_is_ready_and_handed_out",
         handed: 1,
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm1')",
-        found: ("Q8", "queue bot, item m1: its condition contradicts itself"),
+        found: ("Q8", "queue bot, item m1: Contradiction"),
         drained: &["m4", "m5", "m6"],
         settleable: true,
         why: "running",
@@ -216,7 +216,7 @@ pub(super) async fn an_inbox_item_that_is_not_ready_is_repaired(backend: Backend
     let reason = queue.why_item("a".try_into().unwrap()).await.unwrap().unwrap().reason;
     assert_eq!(reason, WhyReason::Damaged);
     let found = findings(&world.turno).await;
-    assert_eq!(found, [("Q14", "queue in, item a: nothing of it is ever handed out".to_owned())]);
+    assert_eq!(found, [("Q14", "queue in, item a: Unreachable".to_owned())]);
     assert_eq!(world.turno.repair(|_| ()).await.unwrap().left, []);
     assert_eq!(queue.why_item("a".try_into().unwrap()).await.unwrap().unwrap().reason, WhyReason::Ready);
     assert_eq!(drained(&queue, "k").await.len(), 2);
@@ -244,7 +244,7 @@ pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(back
     .await;
     assert_eq!(why(&queue, "ana").await, "damaged");
     let found = findings(&world.turno).await;
-    assert_eq!(found, [("Q14", "queue bot, key ana: nothing of it is ever handed out".to_owned())]);
+    assert_eq!(found, [("Q14", "queue bot, key ana: Unreachable".to_owned())]);
     assert_eq!(world.turno.repair(|_| ()).await.unwrap().left, []);
     let got = queue.claim(Claim::by("w")).await.unwrap();
     assert_eq!(got[0].items[0].id.as_str(), "m1");

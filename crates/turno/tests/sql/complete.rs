@@ -1,10 +1,9 @@
 //! `turno.complete`: the effect and the ack commit together or not at all.
 
 use super::*;
-use turno::ClaimedItem;
 use turno::core::id::QueueId;
 use turno::core::queue::{DeliveryRef, ManageRefused, SettleOutcome};
-use turno::queue::Claim;
+use turno::queue::{Claim, ClaimedItem};
 
 /// Creates a queue with one delivery in process, and a table for its effect.
 async fn reference(world: &World, kind: Kind) -> (QueueHandle, Delivery) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use turno::core::id::Fence;
-use turno::{Action, LeaseAnswer};
+use turno::lease::{Action, LeaseAnswer};
 
 pub(super) const CLAIM: Action = Action::Claim { ttl: None, wait: false };
 

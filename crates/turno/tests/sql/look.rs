@@ -3,8 +3,7 @@
 
 use super::*;
 use turno::core::queue::SettleOutcome;
-use turno::queue::Claim;
-use turno::{ItemQuery, ItemState, LaneLocks, WhyReason};
+use turno::queue::{Claim, ItemQuery, ItemState, LaneLocks, WhyReason};
 
 async fn enqueue(world: &World, id: &str) {
     let sql = "select turno.enqueue('q', '1', key => 'ana', id => $1)";

@@ -2,8 +2,8 @@
 
 use super::lease::{CLAIM, ask, assert_lease, held};
 use super::*;
-use turno::Action;
 use turno::core::queue::{Act, SettleOutcome};
+use turno::lease::Action;
 
 /// Makes all calls of other callers, each in bounded time: enqueue, claim, heartbeat and ack in the same queue and
 /// lane, and leases.
@@ -11,7 +11,7 @@ async fn assert_others_continue(world: &World, queue: &QueueHandle, key: &str) {
     let name = format!("{}", world.number("select nextval('turno.number')").await);
     soon(queue.enqueue(vec![draft(&name, key), draft(&format!("{name}b"), "luis")])).await.unwrap();
     let got = claim(queue).await.expect("luis's lane is free");
-    let beat = turno::Settlement { reference: got.reference, act: Act::Beat };
+    let beat = turno::queue::Settlement { reference: got.reference, act: Act::Beat };
     let beaten = soon(queue.settle(vec![beat])).await.unwrap();
     assert!(matches!(beaten[0].outcome, SettleOutcome::Renewed { .. }), "{beaten:?}");
     let acked = soon(queue.ack([got.reference])).await.unwrap();
@@ -47,7 +47,8 @@ async fn an_open_transaction_that_completed_blocks_no_other_call() {
     assert_others_continue(&world, &queue, "ana").await;
     world.advance(60_000).await;
     assert_others_continue(&world, &queue, "ana").await;
-    let acked = soon(queue.settle(vec![turno::Settlement { reference: got.reference, act: Act::Beat }])).await.unwrap();
+    let acked =
+        soon(queue.settle(vec![turno::queue::Settlement { reference: got.reference, act: Act::Beat }])).await.unwrap();
     assert_eq!(acked[0].outcome, SettleOutcome::Stale, "the worker learns at once that its delivery has expired");
     end(&app, "commit").await;
     assert!(queue.item(id("x")).await.unwrap().unwrap().done.is_some());

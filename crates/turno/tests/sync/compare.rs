@@ -2,8 +2,8 @@
 //! deliveries.
 
 use super::*;
-use turno::SyncProgress;
 use turno::core::sync::Difference;
+use turno::sync::SyncProgress;
 
 /// Loads people without firing the trigger.
 async fn load(world: &World, from: i32, to: i32) {

@@ -103,14 +103,14 @@ async fn a_trigger_of_an_earlier_version_is_noticed_and_installing_again_replace
     let replace =
         format!("update pg_proc set prosrc = $turno_body${older}$turno_body$ where proname = 'sync_usuarios'");
     world.sql.batch_execute(&replace).await.unwrap();
-    let installed = async || turno::Installed::from_status(Some(&world.sync.status().await.unwrap()), true);
-    assert_eq!(installed().await, turno::Installed::Differs);
+    let installed = async || turno::sync::Installed::from_status(Some(&world.sync.status().await.unwrap()), true);
+    assert_eq!(installed().await, turno::sync::Installed::Differs);
     world.run(LEAVES).await;
     world.run(DELETED).await;
     assert!(world.events().await.is_empty(), "the older trigger marks nothing");
     assert_eq!(world.sync.status().await.unwrap().gone, Some(1), "the status counts the missed key");
     world.sync.install().await.unwrap();
-    assert_eq!(installed().await, turno::Installed::Yes);
+    assert_eq!(installed().await, turno::sync::Installed::Yes);
     world.sync.check(true, None, |_| {}).await.unwrap();
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
 }

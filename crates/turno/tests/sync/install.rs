@@ -1,9 +1,10 @@
 //! S8: install and remove are idempotent, transactional, and touch only what they name.
 
 use super::*;
+use turno::Error;
 use turno::core::sync::SourceRefused;
 use turno::store::PartState;
-use turno::{Error, Installed, SyncStatus};
+use turno::sync::{Installed, SyncStatus};
 
 /// Reads everything that the catalogue has about tables, functions, triggers, indexes, views, rights and comments.
 const CATALOGUE: &str = "

@@ -2,9 +2,9 @@
 
 use super::{Source, World, key, sent, siper};
 use std::time::Duration;
-use turno::Live;
 use turno::core::event::{EventName, Topic};
 use turno::core::sync::{Difference, OnLeave};
+use turno::event::Live;
 use turno::queue::Claim;
 
 /// Longer than any event takes.

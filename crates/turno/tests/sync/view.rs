@@ -85,7 +85,8 @@ async fn items_enqueued_through_the_api_do_not_break_the_view() {
     world.queue.counts().await.unwrap();
     for text in ["seven", "99999999999999999999", "-", "2147483648", "7"] {
         // An embedding program can enqueue such keys. Over HTTP they are refused.
-        let draft = turno::Draft { key: Some(key(text)), payload: "null".into(), ..turno::Draft::default() };
+        let draft =
+            turno::queue::Draft { key: Some(key(text)), payload: "null".into(), ..turno::queue::Draft::default() };
         world.queue.enqueue(vec![draft]).await.unwrap();
     }
     let shown = world.sql.query(&format!("select idper from {VIEW}"), &[]).await.unwrap();
@@ -126,7 +127,8 @@ async fn only_the_owner_of_the_table_may_read_the_view_unless_granted() {
 async fn a_leaking_function_sees_no_rows_of_other_queues() {
     let world = World::new().await;
     let other = world.turno.put_queue("otra", policy()).await.unwrap();
-    let secret = turno::Draft { key: Some(key("secreto")), payload: "1".into(), ..turno::Draft::default() };
+    let secret =
+        turno::queue::Draft { key: Some(key("secreto")), payload: "1".into(), ..turno::queue::Draft::default() };
     other.enqueue(vec![secret]).await.unwrap();
     world.run(&person(42)).await;
     let role = role(&world.url, "web");

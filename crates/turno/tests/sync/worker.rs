@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use turno::core::queue::ItemState;
-use turno::{ItemQuery, Job, RunningWorker};
+use turno::queue::{ItemQuery, Job, RunningWorker};
 
 /// Longer than any delivery takes.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use super::supervisor::supervise;
+use turno::access::{LinkFor, NewPerson, NewToken, Role};
 use turno::core::id::{Serial, UserId};
 use turno::core::lease::{Action as LeaseAction, Holder, State};
 use turno::core::task::{Action, Goods, Movement, NewLine, Status, TaskId};
 use turno::core::time::Span;
-use turno::{Error, LinkFor, NewPerson, NewToken, Role, TaskQuery, Turno};
+use turno::task::TaskQuery;
+use turno::{Error, Turno};
 
 /// The suffix of the demo's user ids.
 pub(crate) const DEMO: &str = "@demo";

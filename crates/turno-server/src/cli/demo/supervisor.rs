@@ -6,8 +6,9 @@ use turno::core::id::QueueName;
 use turno::core::lease::{Action, Holder, State};
 use turno::core::queue::ItemState;
 use turno::core::time::{Span, Time};
+use turno::queue::ItemQuery;
 use turno::store::LeaseQuery;
-use turno::{Error, ItemQuery, Turno};
+use turno::{Error, Turno};
 
 /// The interval between two interventions.
 const EVERY: Duration = Duration::from_secs(12);

@@ -1,12 +1,12 @@
 //! Simulated traffic: lanes of a chat bot, an inbox, and a sync queue whose destination is down at times.
 
 use std::time::Duration;
-use turno::queue::Claim;
+use turno::queue::{Claim, Delivery, Draft, QueueHandle, Settlement};
 
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
-use turno::{Delivery, Draft, Error, QueueHandle, Settlement, Turno};
+use turno::{Error, Turno};
 
 /// Users that the other system refuses.
 const WITHOUT_MAIL: [&str; 2] = ["1005", "1009"];
@@ -102,7 +102,7 @@ async fn work(queue: QueueHandle, instance: &str, handler: Handler) {
     }
 }
 
-fn failed(error: &str, item: Option<&turno::DeliveryItem>) -> Act {
+fn failed(error: &str, item: Option<&turno::queue::DeliveryItem>) -> Act {
     let (give_up, item) = (item.is_some(), item.map(|item| item.id.clone()));
     Act::Fail { error: error.to_owned(), item, retry_in: None, give_up }
 }

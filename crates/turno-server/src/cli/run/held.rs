@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use turno::Error;
 use turno::core::id::Resource;
 use turno::core::lease::Cause;
-use turno::{Error, Hold, Loss};
+use turno::lease::{Hold, Loss};
 
 use super::super::global::{GlobalArgs, refused};
 use super::NOT_GRANTED;

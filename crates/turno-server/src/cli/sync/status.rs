@@ -5,11 +5,12 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use turno::Error;
 use turno::core::destination::Destination;
 use turno::core::sync::SourceRefused;
 use turno::core::time::Time;
 use turno::store::{Part, PartState};
-use turno::{Error, Installed, SyncFault, SyncStatus};
+use turno::sync::{Installed, SyncFault, SyncStatus};
 
 use super::{Sources, refused};
 use crate::cli::output::{Card, Format, between, say, talk};

@@ -4,9 +4,10 @@
 use std::io::{IsTerminal, Write};
 
 use serde_json::json;
+use turno::Error;
 use turno::core::id::Key;
 use turno::store::StoreError;
-use turno::{Error, SyncCheck, SyncProgress};
+use turno::sync::{SyncCheck, SyncProgress};
 
 use super::{Chosen, Sources, refused};
 use crate::cli::output::{printable, say, talk};

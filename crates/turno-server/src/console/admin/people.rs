@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use turno::NewPerson;
+use turno::access::NewPerson;
 use turno::core::access::{Person, Role};
 use turno::core::id::UserId;
 

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
-use turno::PersonChange;
+use turno::access::PersonChange;
 use turno::core::access::{Person, Role, Token};
 use turno::core::id::UserId;
 

@@ -3,11 +3,11 @@
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use turno::NewToken;
+use std::time::Duration;
+use turno::access::NewToken;
 use turno::core::access::{Permission, Permissions, Token};
 use turno::core::fault::Fault;
 use turno::core::id::UserId;
-use turno::core::time::Span;
 
 use super::Secret;
 use crate::console::form::{Form, address, given};
@@ -84,7 +84,7 @@ pub(super) async fn create(page: Page, Path(id): Path<UserId>, Form(form): Form<
             machine: form.speaks == "machine",
             scope,
             resources: Vec::new(),
-            expires_in: days.map(|days| Span::from_secs(days * 86_400)),
+            expires_in: days.map(|days| Duration::from_secs(days.unsigned_abs() * 86_400)),
         };
         Ok(page.turno()?.create_token(new).await?.1)
     };

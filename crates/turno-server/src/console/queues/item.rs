@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::Kind;
+use turno::queue::{ItemRecord, Why};
 use turno::store::QueueRow;
-use turno::{ItemRecord, Why};
 
 use super::super::form::Form;
 use super::super::page::Page;

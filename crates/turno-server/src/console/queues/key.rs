@@ -4,8 +4,8 @@ use askama::Template;
 use axum::response::Response;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{ItemState, Kind};
+use turno::queue::{ItemQuery, ItemRecord, Why};
 use turno::store::QueueRow;
-use turno::{ItemQuery, ItemRecord, Why};
 
 use super::super::page::Page;
 use super::page::{open_queue, render_span};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use turno::core::id::{Key, QueueName, Seq};
 use turno::core::queue::{ItemState, OnExhausted};
 use turno::core::time::Span;
-use turno::{Exhausted, ItemQuery, ItemRecord, Overview, QueueHandle};
+use turno::queue::{Exhausted, ItemQuery, ItemRecord, Overview, QueueHandle};
 
 use super::super::form::{Form, address, given};
 use super::super::page::Page;

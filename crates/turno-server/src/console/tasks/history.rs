@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use turno::Turno;
 use turno::core::lease::State;
 use turno::core::task::{Note, TaskId};
 use turno::core::time::{Span, Time};
-use turno::{TaskEvent, Turno};
+use turno::task::TaskEvent;
 
 use crate::console::page::Page;
 use crate::http::Problem;

@@ -3,12 +3,13 @@
 use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
+use turno::Turno;
 use turno::core::id::{Resource, UserId};
 use turno::core::lease::State;
 use turno::core::task::{LineStatus, Status, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::LeaseQuery;
-use turno::{TaskQuery, Turno};
+use turno::task::TaskQuery;
 
 use super::lock::Lock;
 use crate::console::form::{address, given};

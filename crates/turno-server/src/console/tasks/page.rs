@@ -3,9 +3,10 @@
 use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
+use turno::Turno;
 use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task, TaskId, Version};
 use turno::core::time::Time;
-use turno::{TaskQuery, Turno};
+use turno::task::TaskQuery;
 
 use super::history::{self, Past};
 use super::lock::Lock;

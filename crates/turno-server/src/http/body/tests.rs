@@ -35,9 +35,9 @@ fn post(path: &str, headers: &[(&str, &str)], body: Body) -> Request {
 /// A server with the administrator Ana, and her `Authorization` header.
 async fn with_ana(change: impl FnOnce(&mut App)) -> (Bench, String) {
     let bench = Bench::with(change).await;
-    let ana = turno::NewPerson::new("ana", "Ana", turno::Role::Admin).expect("a valid id");
+    let ana = turno::access::NewPerson::new("ana", "Ana", turno::access::Role::Admin).expect("a valid id");
     bench.app.trusted().add_person(ana).await.expect("the person is added");
-    let token = turno::NewToken::for_user("ana").expect("a valid id");
+    let token = turno::access::NewToken::for_user("ana").expect("a valid id");
     let (_, secret) = bench.app.trusted().create_token(token).await.expect("the token is created");
     (bench, format!("Bearer {secret}"))
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use turno::{Error, Live, Subscription};
+use turno::Error;
+use turno::event::{Live, Subscription};
 
 use super::frame;
 use crate::http::app::Shared;

@@ -7,11 +7,12 @@ use axum::extract::State;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use turno::Error;
 use turno::core::fault::Fault;
 use turno::core::id::{Fence, Instance, Resource};
 use turno::core::lease::{Command, Outcome};
 use turno::core::limits::BATCH_MAX;
-use turno::{Error, LeaseAnswer};
+use turno::lease::LeaseAnswer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

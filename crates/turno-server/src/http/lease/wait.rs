@@ -1,9 +1,9 @@
 //! Claims that wait in line for a held lease.
 
 use tokio::sync::oneshot;
-use turno::LeaseAnswer;
 use turno::core::lease::{Action, Command, Outcome};
 use turno::core::time::Span;
+use turno::lease::LeaseAnswer;
 
 use crate::http::app::Shared;
 use crate::http::caller::Caller;

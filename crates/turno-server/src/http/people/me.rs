@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use turno::PersonChange;
+use turno::access::PersonChange;
 use turno::core::access::{Permission, Principal, Role, TokenKind};
 use turno::core::limits::TOKENS_MAX;
 use utoipa_axum::router::OpenApiRouter;

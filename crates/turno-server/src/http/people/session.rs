@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use turno::NewToken;
+use turno::access::NewToken;
 use turno::core::fault::Fault;
 use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;

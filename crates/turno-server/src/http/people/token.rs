@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use turno::NewToken;
+use std::time::Duration;
+use turno::access::NewToken;
 use turno::core::access::{Permission, Token};
 use turno::core::fault::Fault;
 use turno::core::id::UserId;
-use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -151,12 +151,12 @@ async fn create(caller: Caller, body: NewTokenBody) -> Result<Revealed<MadeToken
     Ok(Revealed { id: token.id.clone(), body: MadeToken { token: secret, view: token.into() } })
 }
 
-fn expires_in(seconds: Option<i64>) -> Result<Option<Span>, Problem> {
+fn expires_in(seconds: Option<i64>) -> Result<Option<Duration>, Problem> {
     match seconds {
         Some(seconds) if !(1..=EXPIRES_MAX_S).contains(&seconds) => {
             Err(bad_field("expires_in_s", &Fault::OutOfBounds { min: 1, max: EXPIRES_MAX_S }))
         }
-        seconds => Ok(seconds.map(|seconds| Span(seconds * 1_000))),
+        seconds => Ok(seconds.map(|seconds| Duration::from_secs(seconds.unsigned_abs()))),
     }
 }
 

@@ -4,9 +4,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use turno::access::{NewPerson, PersonChange};
 use turno::core::access::{Person, Role};
 use turno::core::id::UserId;
-use turno::{NewPerson, PersonChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

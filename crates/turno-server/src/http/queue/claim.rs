@@ -14,8 +14,8 @@ use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{ItemState, Kind};
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{ClaimedItem, Delivery, DeliveryItem, Filled, QueueHandle};
+use turno::queue::{Claim, ClaimedItem, Delivery, DeliveryItem, QueueHandle};
+use turno::sync::Filled;
 
 use super::why;
 use crate::http::app::{App, Shared};

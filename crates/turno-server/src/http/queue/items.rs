@@ -10,12 +10,13 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use turno::Error;
 use turno::core::fault::{Fault, Invalid};
 use turno::core::id::{ItemId, Key, Once, QueueName};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{Accepted, Kind};
 use turno::core::time::Span;
-use turno::{Draft, Error, QueueHandle};
+use turno::queue::{Draft, QueueHandle};
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -297,7 +298,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("turno-repeat-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("the folder is created");
         let turno = turno::Turno::open(&format!("sqlite:{}/t.db", folder.display())).await.expect("the database opens");
-        let policy = turno::Policy::for_kind(turno::Kind::Sync);
+        let policy = turno::queue::Policy::for_kind(turno::queue::Kind::Sync);
         let queue = turno.put_queue("people", policy).await.expect("the queue is created");
         let draft =
             |id| Draft::json(id).and_then(|draft| draft.key("ana")).and_then(|draft| draft.id(id)).expect("valid");

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use turno::core::id::{ItemId, Key, QueueName, Seq};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{AttemptError, ItemState, Kind, WorkerName};
-use turno::{HandOut, ItemQuery, ItemRecord, QueueHandle};
+use turno::queue::{HandOut, ItemQuery, ItemRecord, QueueHandle};
 
 use super::claim::Payload;
 use super::timeline::{self, Happened};

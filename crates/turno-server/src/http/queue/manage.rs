@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::ManageRefused;
 use turno::core::time::Time;
+use turno::queue::{Exhausted, QueueHandle};
 use turno::store::ManageOutcome;
-use turno::{Exhausted, QueueHandle};
 
 use super::look::{self, ItemView};
 use super::overview::{self, QueueView};

@@ -4,10 +4,10 @@ use axum::extract::State;
 use axum::http::{HeaderName, header};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use turno::Overview;
 use turno::core::destination::Destination;
 use turno::core::id::QueueName;
 use turno::core::queue::{Kind, Latency};
+use turno::queue::Overview;
 use turno::store::Counts;
 
 use super::policy::{PolicyView, PushView};

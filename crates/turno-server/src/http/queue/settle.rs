@@ -9,7 +9,8 @@ use turno::core::fault::Fault;
 use turno::core::id::{Fence, ItemId, QueueName};
 use turno::core::limits::{BATCH_MAX, SPAN_MAX};
 use turno::core::queue::{Act, DeliveryRef, LimitedBy, SettleOutcome};
-use turno::{Settled, Settlement, SyncHandle};
+use turno::queue::{Settled, Settlement};
+use turno::sync::SyncHandle;
 
 use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;

@@ -1,13 +1,15 @@
 //! The timeline of an item, built from its rows: enqueued, handed out, the end of each attempt, audited changes.
 
 use serde::Serialize;
+use turno::Error;
+use turno::access::Denied;
 use turno::core::audit::{AuditAction, Entry};
 use turno::core::id::QueueName;
 use turno::core::queue::{AttemptError, Done, Ended, Last, UncountedDelivery, WorkerName};
 use turno::core::sync::NOTHING;
 use turno::core::time::Time;
+use turno::queue::ItemRecord;
 use turno::store::AuditQuery;
-use turno::{Denied, Error, ItemRecord};
 
 use crate::http::caller::Caller;
 use crate::http::problem::Problem;

@@ -8,7 +8,7 @@ use turno::core::destination::Destination;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::{ItemState, WorkerName};
 use turno::core::time::Time;
-use turno::{ItemQuery, QueueHandle, Why, WhyReason};
+use turno::queue::{ItemQuery, QueueHandle, Why, WhyReason};
 
 use super::look;
 use crate::http::app::{App, Shared};

@@ -5,10 +5,10 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use turno::access::{NewPerson, Role};
 use turno::core::access::LinkFor;
 use turno::core::id::UserId;
 use turno::core::time::Span;
-use turno::{NewPerson, Role};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

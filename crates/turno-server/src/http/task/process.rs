@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use turno::core::id::{Fence, Instance, Serial, Sku};
 use turno::core::lease::{Holder, Refused as LeaseRefused};
 use turno::core::task::{Action, LineOutcome, Movement, Patch, Refused, TaskId};
-use turno::{FinalizeAnswer, TaskAnswer};
+use turno::task::{FinalizeAnswer, TaskAnswer};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

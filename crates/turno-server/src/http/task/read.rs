@@ -1,9 +1,9 @@
 //! Reading tasks and stock.
 
 use serde::{Deserialize, Serialize};
-use turno::TaskQuery;
 use turno::core::id::Sku;
 use turno::core::task::{Status, TaskId};
+use turno::task::TaskQuery;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -3,12 +3,12 @@
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use turno::TaskEvent;
 use turno::core::lease::{Holder, State};
 use turno::core::task::{
     Goods, Line, LineError, LineOutcome, LineStatus, Movement, Note, Refused, Task, TaskId, Version,
 };
 use turno::core::time::Time;
+use turno::task::TaskEvent;
 
 use super::input::{Kind, validation_problem};
 use crate::http::caller::Caller;

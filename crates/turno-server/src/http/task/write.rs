@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
-use turno::TaskAnswer;
 use turno::core::task::{Action, Outcome, TaskId};
+use turno::task::TaskAnswer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,8 +1,8 @@
 //! Messages of refused and lost leases.
 
-use turno::Loss;
 use turno::core::lease::Refused;
 use turno::core::limits::SPAN_MIN;
+use turno::lease::Loss;
 
 use super::Cause;
 use crate::texts::message::Message;

@@ -3,8 +3,8 @@
 use super::super::world::{World, draft, put};
 use super::{Message, Reports, eager, id, record, until};
 use std::time::Duration;
+use turno::queue::{Draft, Failed, Job};
 use turno::store::Counts;
-use turno::{Draft, Failed, Job};
 
 super::cases![
     a_failing_item_does_not_repeat_the_processed_items_of_its_group,

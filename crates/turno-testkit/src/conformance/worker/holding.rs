@@ -6,8 +6,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use turno::core::queue::{Act, DeliveryRef, Last, SettleOutcome};
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Job, QueueHandle};
+use turno::queue::{Claim, Job, QueueHandle};
 
 super::cases![
     a_running_handler_keeps_its_delivery_past_the_lock_timeout,
@@ -23,7 +22,7 @@ async fn reference(queue: &QueueHandle, id: &str) -> DeliveryRef {
 }
 
 /// Returns a worker whose handler reports its start and its drop, and waits for `go_on`.
-fn worker(queue: &QueueHandle, reports: &Reports<&'static str>, go_on: &Arc<Notify>) -> turno::Worker {
+fn worker(queue: &QueueHandle, reports: &Reports<&'static str>, go_on: &Arc<Notify>) -> turno::queue::Worker {
     let (sender, go_on) = (reports.sender.clone(), go_on.clone());
     queue.worker(move |_: Job<Message>| {
         let (held, go_on) = (Dropped(sender.clone()), go_on.clone());

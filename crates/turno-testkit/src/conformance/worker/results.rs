@@ -6,9 +6,8 @@ use std::time::Duration;
 use turno::core::id::Key;
 use turno::core::queue::Policy;
 use turno::core::time::Span;
-use turno::queue::Claim;
+use turno::queue::{Claim, Draft, Failed, Job};
 use turno::store::Counts;
-use turno::{Draft, Failed, Job};
 
 super::cases![
     a_typed_payload_arrives_with_its_metadata_and_is_acked,

@@ -8,9 +8,8 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use turno::core::queue::Last;
-use turno::queue::Claim;
+use turno::queue::{Claim, Job, QueueHandle, RunningWorker, Worker};
 use turno::store::Counts;
-use turno::{Job, QueueHandle, RunningWorker, Worker};
 
 super::cases![
     a_stop_waits_for_running_handlers_and_claims_nothing_new,

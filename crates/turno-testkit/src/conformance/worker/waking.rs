@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use turno::core::id::QueueName;
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
-use turno::queue::Claim;
-use turno::{Draft, Job, QueueHandle, RunningWorker};
+use turno::queue::{Claim, Draft, Job, QueueHandle, RunningWorker};
 
 super::cases![
     a_paused_queue_hands_a_worker_nothing_and_resuming_wakes_it,

@@ -15,7 +15,8 @@ impl Turno {
     /// Returns whether there is an administrator who can sign in.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-has-admin-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -35,7 +36,8 @@ impl Turno {
     /// person without their password. It is valid for up to a week. Turno stores only the hash.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-make-link-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -61,7 +63,8 @@ impl Turno {
     /// requests use one link at the same time, on any instance, one succeeds.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-redeem-link-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -98,7 +101,8 @@ impl Turno {
     /// [`PersonChange::spare`](super::PersonChange::spare) names this session.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, PersonChange, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-open-session-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -126,7 +130,8 @@ impl Turno {
     /// beyond `most` after sign-in. Returns whether it was extended. Does nothing for other tokens.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-renew-session-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

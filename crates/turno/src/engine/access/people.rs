@@ -63,7 +63,7 @@ pub struct NewToken {
     /// Prefixes of the resource names it is limited to. Empty means all resources.
     pub resources: Vec<String>,
     /// How long it is valid. `None` means until it is revoked.
-    pub expires_in: Option<Span>,
+    pub expires_in: Option<Duration>,
 }
 
 impl NewToken {
@@ -87,7 +87,7 @@ impl NewToken {
             machine: self.machine,
             scope: self.scope,
             resources: self.resources,
-            expires_at: self.expires_in.map(|span| now + span),
+            expires_at: self.expires_in.map(|duration| now + Span::from(duration)),
             created_at: now,
             created_by: self.user,
             parent: None,
@@ -102,7 +102,8 @@ impl Turno {
     /// Adds a person.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-add-person-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -121,7 +122,8 @@ impl Turno {
     /// Changes a person. If the change disables them, also ends their leases and tickets.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, PersonChange, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-person-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -145,7 +147,8 @@ impl Turno {
     /// Removes a person with their tokens, and ends their leases and tickets.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-remove-person-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -164,7 +167,8 @@ impl Turno {
     /// Creates a token and returns it with its secret. Turno does not store the secret.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Permission, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-create-token-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -186,7 +190,8 @@ impl Turno {
     /// Creates a short-lived token for an application's user, who may be unknown to Turno. Needs `sessions.mint`.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::NewToken;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-mint-session-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -207,7 +212,8 @@ impl Turno {
     /// Revokes a token and the sessions that it created, from the next request on.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-revoke-token-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -226,7 +232,8 @@ impl Turno {
     /// Returns a person. Needs `users.manage`, except for one's own record.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-person-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -246,7 +253,8 @@ impl Turno {
     /// its holder's name.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-name-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -270,7 +278,8 @@ impl Turno {
     /// Returns people, ordered by id.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-people-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -289,7 +298,8 @@ impl Turno {
     /// Returns tokens, ordered by id. Without `users.manage`, only the caller's own.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-tokens-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

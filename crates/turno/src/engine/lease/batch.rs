@@ -16,7 +16,8 @@ impl Turno {
     /// order.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::Action;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-batch-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

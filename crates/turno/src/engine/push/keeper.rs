@@ -60,8 +60,7 @@ impl Inner {
             self.update_limit();
             return Ok(Some(Duration::from_millis(wait.0.unsigned_abs()).min(LOOK_AGAIN)));
         }
-        let timeout = Span::from(self.settings.timeout);
-        let hold = self.settings.probe.max(Span(timeout.0.saturating_add(1_000)));
+        let hold = self.settings.probe.max(self.settings.timeout.saturating_add(LOOK_AGAIN));
         let Some(taken) = self.settings.queue.destination_probe(hold).await? else {
             // Another process took the probe.
             let destination = self.settings.queue.destination().await?;

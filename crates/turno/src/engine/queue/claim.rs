@@ -107,7 +107,8 @@ impl QueueHandle {
     /// The future may be dropped at any time: deliveries that it did not return go back to the queue.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -130,7 +131,8 @@ impl QueueHandle {
     /// handed out are still returned, so that a stopping caller leaves none behind.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-until-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -243,7 +245,8 @@ impl QueueHandle {
     /// and `wait` have no effect.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{ClaimedItem, Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -8,12 +8,13 @@ use crate::engine::Turno;
 use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::{ItemQuery, ItemRecord};
+use std::time::Duration;
 use turno_core::access::Permission;
 use turno_core::destination::{DeliveryFailure, Destination, round_began};
 use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::{Instance, ItemId, QueueId, Seq};
 use turno_core::queue::{ItemState, Manage, ManageAnswer, WorkerName};
-use turno_core::time::{Span, Time};
+use turno_core::time::Time;
 
 const CONSUME: Needs<'static> = Needs::permission(Permission::QueuesConsume);
 /// Exhausted items read per page.
@@ -31,18 +32,19 @@ impl QueueHandle {
     /// Returns the state of the destination. `None` if it never failed.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-destination-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
-    /// # use turno::core::{destination::DeliveryFailure, id::Lane, time::Span};
+    /// # use turno::core::{destination::DeliveryFailure, id::Lane};
     /// assert_eq!(queue.destination().await?, None);
     /// for key in [1, 2, 1] {
     ///     let (of, error) = (Lane(key), "HTTP 503".to_owned());
     ///     let failure = DeliveryFailure { of, handed_at: turno.now(), error, unreached: false, round_began: None };
-    ///     queue.destination_failed(&failure, Span::from_secs(30)).await?;
+    ///     queue.destination_failed(&failure, std::time::Duration::from_secs(30)).await?;
     /// }
     /// assert!(queue.destination().await?.is_some_and(|destination| destination.is_down()));
     /// queue.destination_succeeded().await?;
@@ -61,14 +63,14 @@ impl QueueHandle {
     pub async fn destination_failed(
         &self,
         failure: &DeliveryFailure,
-        probe: Span,
+        probe: Duration,
     ) -> Result<(bool, Destination), Error> {
         self.turno.authorize_read(CONSUME).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
             let was_down = before.as_ref().is_some_and(Destination::is_down);
-            let after = Destination::failed(before.clone(), failure, self.turno.now(), probe);
+            let after = Destination::failed(before.clone(), failure, self.turno.now(), probe.into());
             if self.put(before.as_ref(), &after, None).await? {
                 return Ok((was_down, after));
             }
@@ -82,8 +84,8 @@ impl QueueHandle {
 
     /// Takes the due probe of a destination that is down or has a stuck key. Of several callers, one gets it. If its
     /// result is not reported, the next probe is due after `hold`.
-    pub async fn destination_probe(&self, hold: Span) -> Result<Option<Destination>, Error> {
-        self.change(None, |before| before?.probing(self.turno.now(), hold)).await
+    pub async fn destination_probe(&self, hold: Duration) -> Result<Option<Destination>, Error> {
+        self.change(None, |before| before?.probing(self.turno.now(), hold.into())).await
     }
 
     /// Records that another endpoint replaced the one that was down, so that it is probed at once.
@@ -198,7 +200,8 @@ impl QueueHandle {
     /// retried meanwhile stay unchanged.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-revive-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -39,7 +39,8 @@ impl QueueHandle {
     /// retry has its own transaction and its own audit entry.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-exhausted-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -63,7 +64,8 @@ impl QueueHandle {
     /// own transaction and its own audit entry.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Exhausted, Kind, Policy, Settlement};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-matching-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -105,7 +107,8 @@ impl QueueHandle {
     /// Counts the matching exhausted items, up to `limit`: a preview of [`QueueHandle::retry_matching`].
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Exhausted, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-count-matching-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -16,7 +16,8 @@ impl Turno {
     /// Counts the keys in queues of kind lane: with a live delivery, with waiting items, and with either.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-locks-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -44,7 +45,8 @@ impl Turno {
     /// completing.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-clear-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -42,7 +42,8 @@ impl QueueHandle {
     /// `after`.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, ItemQuery, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-items-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -75,7 +76,8 @@ impl QueueHandle {
     /// Returns one item with its attempts and errors.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -103,7 +105,8 @@ impl QueueHandle {
     /// unknown.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-absorber-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -126,7 +129,8 @@ impl QueueHandle {
     /// Returns the number of items in each state.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-counts-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -146,7 +150,8 @@ impl QueueHandle {
     /// minute.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-overview-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -180,7 +185,8 @@ impl QueueHandle {
     /// Returns why an item is not running, or which worker runs it. `None` if the item does not exist.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-item-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -202,7 +208,8 @@ impl QueueHandle {
     /// Returns why no item of a key is running, or which worker runs one.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-key-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -14,7 +14,8 @@ impl QueueHandle {
     /// Reports that a person is typing, which extends the open window of the key.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-typing-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -36,7 +37,8 @@ impl QueueHandle {
     /// Queues an exhausted or failed item again, at its old position.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -60,7 +62,8 @@ impl QueueHandle {
     /// audit keeps fingerprints of the old and the new payload.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-with-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -85,7 +88,8 @@ impl QueueHandle {
     /// Cancels a waiting item.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-cancel-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -130,7 +134,8 @@ impl QueueHandle {
     /// Pauses hand-outs. Running deliveries continue.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-pause-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -153,7 +158,8 @@ impl QueueHandle {
     /// Resumes hand-outs.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-resume-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -179,7 +185,8 @@ impl QueueHandle {
     /// Returns the queue's row: id, policy, and whether it is paused.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-row-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -69,7 +69,8 @@ impl QueueHandle {
     /// Settles deliveries and returns one answer per settlement, in order. A stale settlement changes nothing.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-settle-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -114,7 +115,8 @@ impl QueueHandle {
     /// Acks whole deliveries.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-ack-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -86,7 +86,9 @@ impl SyncHandle {
     /// `queues.consume`.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
+    /// # use turno::sync::Prepared;
     /// use turno::{queue::Act, sync::Source};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-prepare-{}", std::process::id()));

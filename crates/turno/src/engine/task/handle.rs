@@ -4,7 +4,7 @@
 //! `finalize` carries its refusal, because it also lists the lines.
 
 use super::{FinalizeAnswer, TaskAnswer};
-use crate::engine::Turno;
+use crate::engine::{Heartbeat, Turno};
 use crate::error::Error;
 use turno_core::id::Once;
 use turno_core::lease::{self, Grant, Holder, State};
@@ -65,11 +65,13 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use std::time::Duration;
     /// use turno::task::{Movement, NewLine, NewTask, Status};
     /// let nails = NewLine::quantity(Movement::In, "nails", 30)?;
     /// let task = turno.create_task("eva", NewTask::titled("Delivery").lines([nails]).ready()).await?;
     ///
     /// let grant = task.claim("ana").await?;
+    /// let grant = task.heartbeat(&grant).idle(Duration::ZERO).await?;
     /// assert_eq!(task.claim("luis").await.unwrap_err().code(), "lease_held");
     /// let done = task.finalize(&grant).await?;
     /// assert_eq!(done.answer.expect("ana's lock is live").status, Status::Completed);
@@ -114,8 +116,7 @@ impl TaskHandle {
         stored(self.command(who.try_into()?, Action::Ready).await?)
     }
 
-    /// Claims the task's lease. A ready task becomes `processing`. Renew it with the heartbeat of
-    /// `turno.lease(task.id().resource())`.
+    /// Claims the task's lease. A ready task becomes `processing`.
     pub async fn claim<H>(&self, who: H) -> Result<Grant, Error>
     where
         H: TryInto<Holder>,
@@ -124,6 +125,11 @@ impl TaskHandle {
         let claim = Action::Lease(lease::Action::Claim { ttl: None, wait: false });
         let answer = self.command(who.try_into()?, claim).await?;
         answer.lease.grant.ok_or(Error::Bug("an accepted claim has no grant"))
+    }
+
+    /// Renews the grant of the task's lease and returns it with its new expiry.
+    pub fn heartbeat(&self, grant: &Grant) -> Heartbeat {
+        self.turno.lease(self.id.resource()).heartbeat(grant)
     }
 
     /// Releases the task's lease. If the holder has claimed again since, the newer claim keeps the lease.

@@ -90,7 +90,8 @@ impl Turno {
     /// Returns a task with its lines and its lease, and the time at which they were read.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::Delivery;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-get-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -116,7 +117,8 @@ impl Turno {
     /// [`TaskPage::next`] has the cursor of the next page.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::queue::Delivery;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-tasks-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -153,7 +155,10 @@ impl Turno {
     /// Returns the history of a task after the cursor `after`, oldest first: its notes and its past holders.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::Action;
+    /// # use turno::queue::Delivery;
+    /// # use turno::task::TaskEvent;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-history-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
@@ -190,7 +195,9 @@ impl Turno {
     /// Returns the stock of an article. An article without moves has quantity 0.
     ///
     /// ```
-    /// # use turno::*;
+    /// # use turno::Turno;
+    /// # use turno::lease::Action;
+    /// # use turno::queue::Delivery;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-stock-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

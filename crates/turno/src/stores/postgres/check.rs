@@ -13,18 +13,17 @@ impl PostgresStore {
     /// Runs a check with sequential scans, and therefore without the settings that forbid them.
     pub(super) async fn findings(&self, check: Check, limit: u32) -> Result<Vec<Finding>, StoreError> {
         let rows = self.scan(Call::new(statement(check)).big(limit.into())).await?;
-        let invariant = check.invariant();
         let finding = |row| {
             let damaged = check.is_mendable().then(|| damaged(row)).transpose()?;
-            Ok(Finding { invariant, subject: get(row, 0)?, detail: get(row, 1)?, damaged })
+            Finding::from_json(check, get(row, 0)?, damaged)
         };
         rows.iter().map(finding).collect()
     }
 }
 
 fn damaged(row: &Row) -> Result<Damaged, TripError> {
-    let (lane, seq) = (get::<Option<i64>>(row, 3)?.map(Lane), get::<Option<i64>>(row, 4)?.map(Seq));
-    Ok(Damaged { queue: QueueId(get(row, 2)?), lane, seq })
+    let (lane, seq) = (get::<Option<i64>>(row, 2)?.map(Lane), get::<Option<i64>>(row, 3)?.map(Seq));
+    Ok(Damaged { queue: QueueId(get(row, 1)?), lane, seq })
 }
 
 fn statement(check: Check) -> &'static Sql {

@@ -7,17 +7,20 @@ use turno_core::id::{Lane, QueueId, Seq};
 
 pub(super) fn run(db: &Connection, check: Check, limit: u32) -> Result<Vec<Finding>, StoreError> {
     let mut read = db.prepare(text(check))?;
-    let invariant = check.invariant();
     let found = read.query_map([limit], |row| {
         let damaged = check.is_mendable().then(|| damaged(row)).transpose()?;
-        Ok(Finding { invariant, subject: row.get(0)?, detail: row.get(1)?, damaged })
+        Ok((row.get::<_, String>(0)?, damaged))
     })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let finding = |found: Result<(String, Option<Damaged>), _>| {
+        let (json, damaged) = found?;
+        Finding::from_json(check, &json, damaged)
+    };
+    found.map(finding).collect()
 }
 
 fn damaged(row: &Row<'_>) -> Result<Damaged, rusqlite::Error> {
-    let (lane, seq) = (row.get::<_, Option<i64>>(3)?.map(Lane), row.get::<_, Option<i64>>(4)?.map(Seq));
-    Ok(Damaged { queue: QueueId(row.get(2)?), lane, seq })
+    let (lane, seq) = (row.get::<_, Option<i64>>(2)?.map(Lane), row.get::<_, Option<i64>>(3)?.map(Seq));
+    Ok(Damaged { queue: QueueId(row.get(1)?), lane, seq })
 }
 
 fn text(check: Check) -> &'static str {

@@ -1,16 +1,16 @@
 //! Where deliveries come from: a server, or directly the database.
 
 use std::time::Duration;
-use turno::queue::Claim;
+use turno::queue::{Claim, QueueHandle, Settlement};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use turno::Error;
 use turno::core::id::Fence;
 use turno::core::queue::{Act, DeliveryRef, SettleOutcome};
 use turno::core::time::Span;
-use turno::{Error, QueueHandle, Settlement};
 
 use super::super::super::global::{self, GlobalArgs, refused};
 use super::super::path;

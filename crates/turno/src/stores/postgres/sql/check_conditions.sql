@@ -1,7 +1,7 @@
 -- name: check_conditions
 -- Q8: An unfinished item is exactly one of ready, waiting, handed out or parked. A handed-out item has a fence, and an
 -- attempt unless a newer change waits behind it.
-select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'its condition contradicts itself',
+select json_build_object('queue', q.name, 'item', b.id, 'place', h.seq, 'problem', 'contradiction')::text,
        h.queue, h.lane, h.seq
 from turno.hot h
 join turno.queue q on q.id = h.queue

@@ -1,8 +1,7 @@
 -- name: check_deliveries
 -- Q2: At most one delivery of a lane is handed out, and meanwhile none is ready.
-select 'queue ' || q.name || ', ' || coalesce('key ' || min(b.key), 'lane ' || h.lane),
-       count(distinct case when h.expires_at is not null then h.fence else -h.seq end)
-           || ' deliveries are in process or ready',
+select json_build_object('queue', q.name, 'key', min(b.key), 'lane', h.lane, 'problem', 'several_deliveries',
+           'count', count(distinct case when h.expires_at is not null then h.fence else -h.seq end))::text,
        h.queue, h.lane, null::bigint
 from turno.hot h
 join turno.queue q on q.id = h.queue

@@ -1,6 +1,6 @@
 -- name: check_errors_kept
 -- Q9: An exhausted item keeps its errors.
-select 'item ' || x.seq, 'it is exhausted and no error is kept'
+select json_build_object('place', x.seq, 'problem', 'no_error')::text
 from (
     select h.seq from turno.hot h where h.parked
     union all

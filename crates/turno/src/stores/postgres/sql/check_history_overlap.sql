@@ -1,6 +1,7 @@
 -- name: check_history_overlap
 -- L12: Ownerships of a resource do not overlap: each begins after the previous one has ended.
-select x.resource, 'fence ' || x.fence || ' began at ' || x.locked_at || ', and the one before ended at ' || x.before_at
+select json_build_object('resource', x.resource, 'problem', 'overlap', 'fence', x.fence,
+           'began', x.locked_at, 'ended', x.before_at)::text
 from (
     select u.resource, u.fence, u.locked_at, lag(u.at) over (partition by u.resource order by u.fence) as before_at
     from (

@@ -1,6 +1,6 @@
 -- name: check_positions
 -- V1: Positions of events are consecutive, because listeners cannot detect a hole.
-select 'position ' || x.before, 'the next one is ' || x.pos
+select json_build_object('position', x.before, 'problem', 'gap', 'next', x.pos)::text
 from (
     select e.pos as pos, lag(e.pos) over (order by e.pos) as before from turno.event_log e
 ) x

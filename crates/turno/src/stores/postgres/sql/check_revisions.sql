@@ -1,6 +1,6 @@
 -- name: check_revisions
 -- S4: The revision handed out last is never newer than the item's newest revision.
-select 'item ' || h.seq, 'revision ' || h.handed || ' was handed out, the newest is ' || h.revision
+select json_build_object('place', h.seq, 'problem', 'revision_ahead', 'handed', h.handed, 'newest', h.revision)::text
 from turno.hot h
 where h.handed > h.revision
 order by h.seq

@@ -1,9 +1,11 @@
 -- name: check_stuck
 -- Q14: A lane with work has an item that is ready or handed out, unless its first item is exhausted and holds it. So
 -- has every item without a lane. An exhausted item of a sync queue does not hold its lane, so it does not count.
-select x.what, 'nothing of it is ever handed out', x.queue, x.lane, x.seq
+select json_build_object('queue', x.name, 'key', x.key, 'item', x.item, 'lane', x.lane,
+           'place', x.seq, 'problem', 'unreachable')::text,
+       x.queue, x.lane, x.seq
 from (
-    select 'queue ' || q.name || ', ' || coalesce('key ' || min(b.key), 'lane ' || h.lane) as what,
+    select q.name, min(b.key) as key, null as item,
            h.queue, h.lane, null::bigint as seq
     from turno.hot h
     join turno.queue q on q.id = h.queue
@@ -14,11 +16,11 @@ from (
         and min(case when not (h.parked and q.kind = 'sync') then h.seq end)
             is distinct from min(case when h.parked and q.kind <> 'sync' then h.seq end)
     union all
-    select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), h.queue, h.lane, h.seq
+    select q.name, null, b.id, h.queue, h.lane, h.seq
     from turno.hot h
     join turno.queue q on q.id = h.queue
     left join turno.body b on b.seq = h.seq
     where h.lane is null and h.ready_at is null and h.expires_at is null and not h.parked
 ) x
-order by x.queue, x.what
+order by x.queue, x.lane, x.seq
 limit $1::bigint

@@ -4,8 +4,10 @@
 mod load;
 
 use super::*;
+use crate::event::Live;
+use crate::queue::{Delivery, Draft, QueueHandle};
 use crate::task::NewTask;
-use crate::{Delivery, Draft, Error, Live, Options, QueueHandle, Turno};
+use crate::{Error, Options, Turno};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use turno_core::event::Topics;
@@ -118,7 +120,7 @@ async fn drain(queues: &[QueueHandle]) -> Result<Vec<(String, Fence)>, String> {
     let mut seen = Vec::new();
     for turn in 0.. {
         let queue = &queues[turn % queues.len()];
-        let deliveries: Vec<Delivery> = insist(async || queue.claim(crate::Claim::by("w1").max(10)).await).await;
+        let deliveries: Vec<Delivery> = insist(async || queue.claim(crate::queue::Claim::by("w1").max(10)).await).await;
         match &deliveries[..] {
             [] => break,
             [delivery] if !delivery.items.is_empty() => {

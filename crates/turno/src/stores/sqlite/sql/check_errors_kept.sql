@@ -1,6 +1,6 @@
 -- name: check_errors_kept
 -- Q9: An exhausted item keeps its errors.
-select 'item ' || x.seq, 'it is exhausted and no error is kept'
+select json_object('place', x.seq, 'problem', 'no_error')
 from (
     select h.seq from hot h where h.parked
     union all

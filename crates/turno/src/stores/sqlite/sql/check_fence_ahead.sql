@@ -1,13 +1,14 @@
 -- name: check_fence_ahead
 -- L2: A fence or seq beyond the sequence would be given out again.
-select x.what, x.number || ' is beyond the sequence, which has come to ' || (select value from number)
+select json_object('resource', x.resource, 'place', x.place, 'problem', 'beyond_sequence', 'number', x.number,
+           'newest', (select value from number))
 from (
-    select 'lease ' || l.resource as what, l.fence as number from lease l where l.fence is not null
+    select l.resource as resource, null as place, l.fence as number from lease l where l.fence is not null
     union all
-    select 'item ' || h.seq, h.fence from hot h
+    select null, h.seq, h.fence from hot h
     union all
-    select 'place ' || b.seq, b.seq from body b
+    select null, b.seq, b.seq from body b
 ) x
 where x.number > (select value from number)
-order by x.what
+order by x.resource, x.place
 limit ?1

@@ -1,6 +1,7 @@
 -- name: check_fences_of_lines
 -- K2: Every line was applied under a fence that its task's lease had.
-select 'task ' || l.task || ', line ' || l.number, 'fence ' || l.applied_fence || ' never owned the task'
+select json_object('task', l.task, 'line', l.number, 'problem', 'fence_never_held',
+           'fence', l.applied_fence)
 from task_line l
 left join lease_history h on h.resource = 'task:' || l.task and h.fence = l.applied_fence
 left join lease c on c.resource = 'task:' || l.task and c.fence = l.applied_fence

@@ -1,6 +1,6 @@
 -- name: check_finished_twice
 -- Q4: A finished item is not also unfinished.
-select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'it is finished and unfinished at once',
+select json_object('queue', q.name, 'item', b.id, 'place', h.seq, 'problem', 'finished_twice'),
        h.queue, h.lane, h.seq
 from hot h
 join done d on d.seq = h.seq

@@ -1,9 +1,8 @@
 -- name: check_groups
 -- Q10: A delivery in process has as many items as it was handed out with; otherwise it can neither be settled nor
 -- expire.
-select 'queue ' || q.name || coalesce(', key ' || min(b.key), ', lane ' || h.lane, ', place ' || min(h.seq)),
-       'the delivery with fence ' || h.fence || ' was handed out with ' || max(coalesce(h.size, 1)) || ' items and has '
-           || count(*),
+select json_object('queue', q.name, 'key', min(b.key), 'lane', h.lane, 'place', min(h.seq),
+           'problem', 'group_size', 'fence', h.fence, 'size', max(coalesce(h.size, 1)), 'count', count(*)),
        h.queue, h.lane, min(h.seq)
 from hot h
 join queue q on q.id = h.queue

@@ -1,8 +1,8 @@
 -- name: check_heads
 -- Q1: A lane has one head, its first item; a second or a later head could overtake it. An exhausted item of a sync
 -- queue does not hold its lane, so it does not count.
-select 'queue ' || x.name || ', ' || coalesce('key ' || x.key, 'lane ' || x.lane),
-       case when x.heads > 1 then x.heads || ' items are ready at once' else 'its head is not its first item' end,
+select json_object('queue', x.name, 'key', x.key, 'lane', x.lane, 'count', x.heads,
+           'problem', case when x.heads > 1 then 'several_heads' else 'head_not_first' end),
        x.queue, x.lane, null
 from (
     select h.queue, h.lane, q.name, min(b.key) as key, count(h.ready_at) as heads, count(h.expires_at) as handed,

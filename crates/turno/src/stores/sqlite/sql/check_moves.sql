@@ -1,16 +1,16 @@
 -- name: check_moves
 -- K1: Every stock move belongs to an applied line, and a completed task has only applied lines.
-select x.what, x.detail
+select json_object('task', x.task, 'line', x.line, 'problem', x.problem)
 from (
-    select 'task ' || m.task || ', line ' || m.line as what, 'stock moved for a line that is not applied' as detail
+    select m.task as task, m.line as line, 'moved_unapplied' as problem
     from stock_move m
     left join task_line l on l.task = m.task and l.number = m.line and l.status = 'applied'
     where l.task is null
     union all
-    select 'task ' || t.id || ', line ' || l.number, 'the task is completed and this line is not applied'
+    select t.id, l.number, 'completed_unapplied'
     from task t
     join task_line l on l.task = t.id and l.status <> 'applied'
     where t.status = 'completed'
 ) x
-order by x.what
+order by x.task, x.line
 limit ?1

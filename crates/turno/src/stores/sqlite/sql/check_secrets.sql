@@ -1,6 +1,6 @@
 -- name: check_secrets
 -- R2: A token is stored only as the hash of its secret.
-select 'token ' || k.id, 'what is kept is not a hash'
+select json_object('token', k.id, 'problem', 'not_a_hash')
 from token k
 where length(k.hash) <> 32
 order by k.id

@@ -1,7 +1,7 @@
 -- name: check_stock
 -- K3: Stock is the sum of its moves, both in units and in serial numbers.
-select 'article ' || x.sku, x.quantity || ' in stock, moves say ' || x.moved || '; '
-       || x.serials || ' serial numbers, moves say ' || x.named
+select json_object('article', x.sku, 'problem', 'stock_differs', 'quantity', x.quantity, 'moved', x.moved,
+           'serials', x.serials, 'named', x.named)
 from (
     select s.sku, s.quantity,
            coalesce((select sum(m.delta) from stock_move m where m.sku = s.sku), 0) as moved,

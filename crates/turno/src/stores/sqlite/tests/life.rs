@@ -2,8 +2,10 @@
 
 use super::{Folder, open};
 use crate::clock::Clock;
+use crate::event::Live;
+use crate::queue::{Draft, Kind, Policy};
 use crate::task::NewTask;
-use crate::{Draft, Kind, Live, Options, Policy, Turno};
+use crate::{Options, Turno};
 use std::sync::Arc;
 use std::time::Duration;
 use turno_core::event::Topics;

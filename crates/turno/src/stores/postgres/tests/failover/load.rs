@@ -132,7 +132,8 @@ async fn consume(queue: QueueHandle, worker: &'static str, history: Arc<History>
     loop {
         let (stopping, sent_after) = (!history.goes_on(), history.len());
         let deliveries: Vec<Delivery> =
-            insist(async || queue.claim(crate::Claim::by(worker).max(2).wait(Duration::from_millis(200))).await).await;
+            insist(async || queue.claim(crate::queue::Claim::by(worker).max(2).wait(Duration::from_millis(200))).await)
+                .await;
         if deliveries.is_empty() && stopping && unfinished(&queue).await == 0 {
             return;
         }
