@@ -91,7 +91,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::core::event::Topic;
-    /// use turno::Live;
+    /// use turno::event::Live;
     ///
     /// let mut listener = turno.subscribe(Topic::Leases.into(), None).await?;
     /// turno.lease("caja:7").claim("ana").await?;

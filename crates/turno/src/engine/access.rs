@@ -158,7 +158,8 @@ impl Turno {
     /// Returns a handle that acts with the rights of this token and refuses everything else.
     ///
     /// ```
-    /// # use turno::{NewPerson, NewToken, Role, Turno};
+    /// # use turno::Turno;
+    /// # use turno::access::{NewPerson, NewToken, Role};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-access-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();

@@ -83,7 +83,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-policy-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// assert_eq!(turno.lease_policy(&"task:7".try_into()?).ttl, id::Span::from_secs(180));
+    /// assert_eq!(turno.lease_policy(&"task:7".try_into()?).ttl, turno::id::Span::from_secs(180));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```

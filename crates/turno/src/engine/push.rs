@@ -124,7 +124,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-pusher-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::{Draft, Kind, Policy};
+    /// # use turno::queue::{Draft, Kind, Policy};
     /// use turno::push::{Parcel, SendFailed, SendFuture, Sender};
     ///
     /// struct Printer(tokio::sync::mpsc::Sender<String>);

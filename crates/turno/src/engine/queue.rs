@@ -48,7 +48,7 @@ impl Draft {
     /// Creates an item with `payload` as JSON.
     ///
     /// ```
-    /// let draft = turno::Draft::json(&("hola", 7))?.key("ana")?.id("m-1")?;
+    /// let draft = turno::queue::Draft::json(&("hola", 7))?.key("ana")?.id("m-1")?;
     /// assert_eq!(&*draft.payload, r#"["hola",7]"#);
     /// # Ok::<(), turno::Error>(())
     /// ```
@@ -145,7 +145,8 @@ impl Turno {
     /// deliveries and does not interpret it. A queue without `push` is served by workers only.
     ///
     /// ```
-    /// # use turno::{Kind, Policy, Turno};
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # use turno::store::{Push, PushChange};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-pushed-{}", std::process::id()));
@@ -171,7 +172,8 @@ impl Turno {
     /// first. Without `seen` it always applies.
     ///
     /// ```
-    /// # use turno::{Kind, Policy, Turno};
+    /// # use turno::Turno;
+    /// # use turno::queue::{Kind, Policy};
     /// # use turno::store::{PushChange, PutQueue};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-{}", std::process::id()));

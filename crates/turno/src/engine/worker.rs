@@ -71,7 +71,7 @@ impl WorkerLimit {
 /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
 /// # let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
 /// # drop(stop);
-/// use turno::{Failed, Job};
+/// use turno::queue::{Failed, Job};
 ///
 /// let worker = queue
 ///     .worker(|job: Job<String>| async move {
@@ -117,7 +117,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::{id::QueueName, queue::{Kind, Policy}};
-    /// use turno::{Draft, Job};
+    /// use turno::queue::{Draft, Job};
     ///
     /// #[derive(serde::Deserialize)]
     /// struct Mail { to: String }
@@ -161,7 +161,7 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::{id::{Key, QueueName, Span}, queue::{Kind, Policy}};
-    /// use turno::{Draft, Job};
+    /// use turno::queue::{Draft, Job};
     ///
     /// let policy = Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) };
     /// let queue = turno.put_queue(QueueName::new("chat")?, policy).await?;
@@ -202,7 +202,7 @@ impl QueueHandle {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-delivery-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::{Draft, Delivery, Kind, Policy};
+    /// # use turno::queue::{Draft, Delivery, Kind, Policy};
     /// use turno::queue::Act;
     /// let queue = turno.put_queue("mail", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -242,7 +242,7 @@ impl SyncHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// use turno::sync::Source;
-    /// use turno::{Draft, Job, Kind, Policy};
+    /// use turno::queue::{Draft, Job, Kind, Policy};
     ///
     /// let sync = turno.sync(Source::siper());
     /// let queue = turno.put_queue(sync.source().queue.clone(), Policy::for_kind(Kind::Sync)).await?;
@@ -329,7 +329,7 @@ impl Worker {
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
-    /// let running = queue.worker(|_: turno::Job<String>| async { Ok(()) }).start()?;
+    /// let running = queue.worker(|_: turno::queue::Job<String>| async { Ok(()) }).start()?;
     /// running.stop().await;
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -355,7 +355,7 @@ impl Worker {
     /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// # let signal = std::future::ready(());
-    /// queue.worker(|_: turno::Job<String>| async { Ok(()) }).run_until(signal).await?;
+    /// queue.worker(|_: turno::queue::Job<String>| async { Ok(()) }).run_until(signal).await?;
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -390,8 +390,8 @@ impl RunningWorker {
     /// # use std::time::Duration;
     /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
-    /// queue.enqueue(vec![turno::Draft { payload: "1".into(), ..Default::default() }]).await?;
-    /// let endless = |_: turno::Job<u8>| std::future::pending();
+    /// queue.enqueue(vec![turno::queue::Draft { payload: "1".into(), ..Default::default() }]).await?;
+    /// let endless = |_: turno::queue::Job<u8>| std::future::pending();
     /// let running = queue.worker(endless).grace(Duration::ZERO).start()?;
     /// running.stop().await;
     /// assert_eq!(queue.counts().await?.pending, 1, "the delivery was returned, and the attempt does not count");

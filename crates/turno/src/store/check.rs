@@ -196,7 +196,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// What is wrong with a row.
+/// A problem of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -79,7 +79,7 @@ impl QueueHandle {
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let answer = queue.settle(vec![Settlement::fail(reference, "busy")]).await?.remove(0);
-    /// assert!(matches!(answer.outcome, queue::SettleOutcome::Retrying { .. }));
+    /// assert!(matches!(answer.outcome, turno::queue::SettleOutcome::Retrying { .. }));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```

@@ -58,8 +58,8 @@ impl<T> Job<T> {
     /// Waits until the handler no longer holds the delivery. For tasks that the handler has started.
     ///
     /// ```
-    /// # use turno::Job;
-    /// async fn handle(job: Job<String>) -> Result<(), turno::Failed> {
+    /// # use turno::queue::Job;
+    /// async fn handle(job: Job<String>) -> Result<(), turno::queue::Failed> {
     ///     let lost = job.lost();
     ///     tokio::spawn(async move {
     ///         tokio::select! {
