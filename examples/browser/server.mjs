@@ -33,18 +33,26 @@ export async function start({ turno, token, port = 8000 }) {
     return lease.state === 'locked' && lease.fence === fence && lease.holder.id === user.id;
   }
 
+  /** Stamps the fence, then reads. From here on a write under an older fence cannot change what this holder has read. */
+  async function open(user, fence) {
+    if (!(await holds(user, fence)) || fence < invoice.fence) return { status: 409, body: '{}' };
+    invoice.fence = fence;
+    return { body: JSON.stringify(invoice) };
+  }
+
+  /** Writes under the stamped fence only. `holds` is not enough: the lock may change hands while its answer arrives. */
+  async function write(user, fence, changes) {
+    if (!(await holds(user, fence)) || fence !== invoice.fence) return { status: 409, body: '{}' };
+    Object.assign(invoice, changes, { fence });
+    return { body: JSON.stringify(invoice) };
+  }
+
   const routes = {
     'GET /': () => ({ type: 'text/html', body: page.replaceAll('{{turno}}', turno) }),
     'GET /turno/session': async (user) => ({ body: JSON.stringify(await session(user)) }),
     'GET /invoices/7': () => ({ body: JSON.stringify(invoice) }),
-    'PUT /invoices/7': async (user, request) => {
-      const fence = Number(request.headers['x-turno-fence']);
-      // Asking is not enough by itself: between the answer and the write the lock may change hands. So the highest
-      // fence is kept beside the data, and an older one is refused: `update … where fence <= $1` in a database.
-      if (!(await holds(user, fence)) || fence < invoice.fence) return { status: 409, body: '{}' };
-      Object.assign(invoice, JSON.parse(await text(request)), { fence });
-      return { body: JSON.stringify(invoice) };
-    },
+    'POST /invoices/7/open': (user, request) => open(user, fenceOf(request)),
+    'PUT /invoices/7': async (user, request) => write(user, fenceOf(request), JSON.parse(await text(request))),
   };
 
   const server = createServer(async (request, response) => {
@@ -72,6 +80,10 @@ export async function start({ turno, token, port = 8000 }) {
 function signedIn(request) {
   const id = /(?:^|; )user=(\w+)/.exec(request.headers.cookie ?? '')?.[1] ?? 'nadie';
   return { id, name: id[0].toUpperCase() + id.slice(1) };
+}
+
+function fenceOf(request) {
+  return Number(request.headers['x-turno-fence']);
 }
 
 async function text(request) {

@@ -100,7 +100,8 @@ test('a lost lock is shown, the typed text stays, and the backend refuses the ol
   await server.admin.call('POST', '/v1/leases/invoice:7/force-release', { reason: 'listo' });
   await button(marta, 'Reintentar claim').click();
   await holds(marta);
-  // The control: the same write with the new fence is accepted.
+  await marta.locator('form:not([inert])').waitFor();
+  // The control: the same write with the new fence is accepted, once the page has opened the invoice under it.
   assert.equal(await write(await marta.evaluate(() => document.querySelector('turno-lease').fence)), 200);
   await marta.context().close();
 });
