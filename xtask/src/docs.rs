@@ -1,4 +1,4 @@
-//! Builds the documentation without warnings, and checks links and that the two READMEs match.
+//! Builds the documentation without warnings, and checks links and that translations match.
 
 use crate::tidy;
 use crate::tools::{Problem, StepResult, cargo_with};

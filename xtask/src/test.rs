@@ -28,7 +28,7 @@ const STEPS: &[Step] = &[
     step("tests", "all tests, then the examples in the docs", tests),
     step("features", "the library alone, and with one database alone", features),
     step("simulator", "ten million operations with faults, and no promise broken", simulator),
-    step("docs", "rustdoc, links, both READMEs alike", docs::run),
+    step("docs", "rustdoc, links, translations alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
     step("api", "the API answers as its description says, to thousands of made-up requests", api::run),
     step("browser", "the browser module and the pages, in a real Chromium", browser::run),

@@ -1,4 +1,6 @@
-//! Checks Markdown files: links resolve, and both READMEs have the same headings.
+//! Checks Markdown files: links resolve, and translations have the form of the English page.
+
+use std::collections::HashSet;
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -25,17 +27,54 @@ pub(super) fn readmes_match(tree: &Tree) -> Vec<Finding> {
         let missing = if english.1.is_none() { english.0 } else { spanish.0 };
         return vec![Finding::new(missing, 0, "it does not exist")];
     };
-    let (first, second) = (headings(first), headings(second));
+    heading_difference(first, second).into_iter().collect()
+}
+
+/// Compares the pages under `docs/es/` with their English twins, and finds guides without a Spanish page.
+pub(super) fn translations_match(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.with_extension("md") {
+        if let Some(page) = file.path.strip_prefix("docs/es/") {
+            let twin = format!("docs/{page}");
+            match tree.get(&twin) {
+                Some(english) => {
+                    findings.extend(heading_difference(english, file));
+                    findings.extend(code_difference(english, file));
+                }
+                // Each language has its own home page.
+                None if page == "index.md" => {}
+                None => findings.push(Finding::new(&file.path, 0, format!("{twin} does not exist"))),
+            }
+        } else if file.path == "docs/concepts.md" || file.path.starts_with("docs/guides/") {
+            let twin = file.path.replacen("docs/", "docs/es/", 1);
+            if tree.get(&twin).is_none() {
+                findings.push(Finding::new(&file.path, 0, format!("{twin}, its Spanish page, does not exist")));
+            }
+        }
+    }
+    findings
+}
+
+/// Returns the first difference in the number or the levels of headings.
+fn heading_difference(english: &File, spanish: &File) -> Option<Finding> {
+    let (first, second) = (headings(english), headings(spanish));
     let differs = first.iter().zip(&second).find(|(one, other)| one.1 != other.1);
     if let Some(((_, level, title), (line, other, _))) = differs {
-        let message = format!("level {other} where README.md has \"{title}\" at level {level}");
-        return vec![Finding::new("README.es.md", *line, message)];
+        let message = format!("level {other} where {} has \"{title}\" at level {level}", english.path);
+        return Some(Finding::new(&spanish.path, *line, message));
     }
-    if first.len() != second.len() {
-        let message = format!("{} headings, README.md has {}", second.len(), first.len());
-        return vec![Finding::new("README.es.md", 0, message)];
+    let message = || format!("{} headings, {} has {}", second.len(), english.path, first.len());
+    (first.len() != second.len()).then(|| Finding::new(&spanish.path, 0, message()))
+}
+
+/// Returns the first difference in fenced code.
+fn code_difference(english: &File, spanish: &File) -> Option<Finding> {
+    let (first, second) = (code(english), code(spanish));
+    if let Some(((line, _), (other, _))) = first.iter().zip(&second).find(|(one, other)| one.1 != other.1) {
+        return Some(Finding::new(&spanish.path, *other, format!("its code differs from {}:{line}", english.path)));
     }
-    Vec::new()
+    let message = || format!("{} lines of code, {} has {}", second.len(), english.path, first.len());
+    (first.len() != second.len()).then(|| Finding::new(&spanish.path, 0, message()))
 }
 
 /// Returns the cells of a table's row, or nothing if the line is not a row.
@@ -65,6 +104,12 @@ pub(super) fn prose(file: &File) -> Vec<(usize, &str)> {
         }
     }
     lines
+}
+
+/// Returns the lines of fenced code and its fences, with their numbers.
+fn code(file: &File) -> Vec<(usize, &str)> {
+    let outside: HashSet<usize> = prose(file).into_iter().map(|(number, _)| number).collect();
+    file.lines().filter(|(number, _)| !outside.contains(number)).collect()
 }
 
 /// Returns line, level and title of each heading.
@@ -147,6 +192,21 @@ mod tests {
         assert_eq!(differ("# A\n## Be\n### Ce"), 1);
         assert_eq!(differ("# A\n## Be"), 1);
         assert_eq!(readmes_match(&Tree::from_files(&[english])).len(), 1);
+    }
+
+    #[test]
+    fn translations_with_other_headings_or_code_and_missing_ones_are_found() {
+        let english = ("docs/guides/a.md", "# A\ntext\n```sh\nb\n```\n## C");
+        let found = |spanish| {
+            let tree = Tree::from_files(&[english, ("docs/es/guides/a.md", spanish), ("docs/es/index.md", "# I")]);
+            translations_match(&tree).iter().map(|finding| finding.line).collect::<Vec<_>>()
+        };
+        assert!(found("# A\n\notro texto\n```sh\nb\n```\n## Ce").is_empty());
+        assert_eq!(found("# A\n```sh\nbe\n```\n## Ce"), [3]);
+        assert_eq!(found("# A\n```sh\nb\n```\n### Ce"), [5]);
+        assert_eq!(found("# A\n## Ce"), [0]);
+        let lonely = [english, ("docs/concepts.md", ""), ("docs/internals/b.md", ""), ("docs/es/internals/c.md", "")];
+        assert_eq!(translations_match(&Tree::from_files(&lonely)).len(), 3);
     }
 
     #[test]
