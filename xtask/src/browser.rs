@@ -7,21 +7,19 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::product;
-use crate::tools::{Problem, StepResult, answers, apt, find, is_root, root};
+use crate::tools::{Problem, StepResult, find, root};
+use crate::{npm, product};
 
 /// Names of the browser. The first one found is used.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
-/// The oldest version whose test runner supports globs and restarts.
-const NODE_OLDEST: u32 = 20;
 
 /// Finds or installs the tools, checks the types of the module, builds the program, and runs all test files.
 pub(crate) fn run() -> StepResult {
     prepare()?;
-    let browser = browser().ok_or_else(|| missing("Chromium"))?;
+    let browser = browser().ok_or_else(|| npm::missing("Chromium"))?;
     println!("Chromium: {}", browser.display());
     let web = root().join("web");
-    packages(&web)?;
+    npm::install(&web, false)?;
     types(&web)?;
     product::build("turno")?;
     let files = tests(&web.join("test"))?;
@@ -38,27 +36,10 @@ pub(crate) fn run() -> StepResult {
 
 /// Installs missing tools where that is allowed.
 fn prepare() -> StepResult {
-    let mut wanted = Vec::new();
-    if node_version().is_none() || find(&["npm"]).is_none() {
-        wanted.extend(["nodejs", "npm"]);
-    }
     if browser().is_none() {
-        wanted.push("chromium");
+        npm::debian("Chromium", &["chromium"])?;
     }
-    if !wanted.is_empty() {
-        let what = wanted.join(", ");
-        if !(is_root() && answers("apt-get", &["--version"])) {
-            return Err(missing(&what));
-        }
-        println!("{what}: not found; installing Debian's packages");
-        let install = [&["install", "-y", "--no-install-recommends"], &wanted[..]].concat();
-        apt(&["update"]).and_then(|()| apt(&install)).map_err(|why| missing(&format!("{what} ({why})")))?;
-    }
-    match node_version() {
-        Some(version) if version >= NODE_OLDEST => Ok(()),
-        Some(version) => Err(missing(&format!("node {NODE_OLDEST} or newer (this one is {version})"))),
-        None => Err(missing("node")),
-    }
+    npm::prepare()
 }
 
 /// Returns `$CHROMIUM`, or a browser on the search path.
@@ -68,35 +49,6 @@ fn browser() -> Option<PathBuf> {
         Some(path) => Some(PathBuf::from(path)).filter(|path| path.is_file()),
         None => find(BROWSERS),
     }
-}
-
-fn node_version() -> Option<u32> {
-    let output = Command::new("node").arg("--version").output().ok()?;
-    major(std::str::from_utf8(&output.stdout).ok()?)
-}
-
-/// Returns the major version: 20 for `v20.11.1`.
-fn major(version: &str) -> Option<u32> {
-    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
-}
-
-/// Installs the packages of the lock file unless they are installed in these versions.
-fn packages(web: &Path) -> StepResult {
-    let (lock, marker) = (web.join("package-lock.json"), web.join("node_modules/installed.json"));
-    let wanted = std::fs::read_to_string(&lock)
-        .map_err(|error| Problem::failed(format!("failed to read {}: {error}", lock.display())))?;
-    if std::fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
-        return Ok(());
-    }
-    println!("$ npm ci");
-    let mut command = Command::new("npm");
-    command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(web).stdin(Stdio::null());
-    match command.status() {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(missing(&format!("what web/package-lock.json names (npm ended with {status})"))),
-        Err(error) => return Err(missing(&format!("npm ({error})"))),
-    }
-    std::fs::write(&marker, wanted).map_err(|error| Problem::failed(format!("failed to write the marker: {error}")))
 }
 
 /// Checks the modules under `web/turno` against their types and those that `web/turno.d.ts` declares.
@@ -123,25 +75,9 @@ fn is_test(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".test.mjs"))
 }
 
-fn missing(what: &str) -> Problem {
-    Problem::Missing {
-        what: what.into(),
-        get:
-            "install node 20 or newer with npm, and Chromium (Debian: `apt-get install nodejs npm chromium`), or name \
-              the browser in CHROMIUM; npm must reach a package index once"
-                .into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nodes_version_is_the_number_before_the_first_dot() {
-        assert_eq!(major("v20.11.1\n"), Some(20));
-        assert_eq!((major("20.11.1"), major("vx.1"), major("")), (None, None, None));
-    }
 
     #[test]
     fn helpers_are_no_tests() {

@@ -7,11 +7,13 @@ mod api;
 mod browser;
 mod bundle;
 mod docs;
+mod npm;
 mod postgres;
 mod product;
 mod test;
 mod tidy;
 mod tools;
+mod versions;
 
 use std::process::ExitCode;
 
@@ -19,6 +21,7 @@ const USAGE: &str = "\
 cargo xtask test                      every step, in order; what CI runs
 cargo xtask test --only STEP[,STEP]   some steps, while developing
 cargo xtask list                      the steps and what each one checks
+cargo xtask versions [--only N,N]     the tests of the stores on PostgreSQL 14 to 18
 cargo xtask bundle                    joins web/turno/*.js into web/turno.js
 ";
 
@@ -28,6 +31,8 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["test"] => test::run(None),
         ["test", "--only", names] => test::run(Some(names)),
+        ["versions"] => versions::run(None),
+        ["versions", "--only", numbers] => versions::run(Some(numbers)),
         ["list"] => test::list(),
         ["bundle"] => bundle::run(),
         [] | ["help" | "--help" | "-h"] => {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::tools::{self, Problem, StepResult, answers, is_root};
 
-const DEBIAN: &str = "/usr/lib/postgresql";
+/// Debian's folder of versions: each has its programs in `VERSION/bin`.
+pub(crate) const DEBIAN: &str = "/usr/lib/postgresql";
 const CLUSTER_CONFIGURATION: &str = "/etc/postgresql-common/createcluster.conf";
 
 /// Finds the newest PostgreSQL and installs it if possible.
@@ -35,7 +36,7 @@ pub(crate) fn prepare() -> StepResult {
 }
 
 /// Returns `$TURNO_PG_BIN`, else Debian's newest version, else the search path. The testkit uses the same order.
-fn find() -> Option<PathBuf> {
+pub(crate) fn find() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("TURNO_PG_BIN") {
         // A folder that is named explicitly is never replaced by another version, which would hide the mistake.
         return Some(PathBuf::from(folder)).filter(|folder| is_server(folder));
@@ -55,7 +56,7 @@ fn newest(versions: &Path) -> Option<PathBuf> {
     numbered.filter(|(_, folder)| is_server(folder)).max().map(|(_, folder)| folder)
 }
 
-fn is_server(folder: &Path) -> bool {
+pub(crate) fn is_server(folder: &Path) -> bool {
     ["initdb", "postgres"].iter().all(|program| folder.join(program).is_file())
 }
 

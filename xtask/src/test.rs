@@ -6,8 +6,8 @@
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use crate::tools::{Problem, StepResult, cargo, stopwatch};
-use crate::{api, browser, docs, postgres, product, tidy, tools};
+use crate::tools::{Problem, StepResult, cargo, has_nextest, stopwatch};
+use crate::{api, browser, docs, postgres, product, tidy, versions};
 
 /// One step. To add one, add a line to [`STEPS`].
 struct Step {
@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     step("tidy", "our own rules about layers, SQL, form and paths", tidy::run),
     step("clippy", "no warnings in any target", clippy),
     step("tests", "all tests, then the examples in the docs", tests),
+    step("versions", "the tests of the stores on a second version of PostgreSQL", versions::run_second),
     step("features", "the library alone, and with one database alone", features),
     step("simulator", "ten million operations with faults, and no promise broken", simulator),
     step("docs", "rustdoc, links, translations alike", docs::run),
@@ -43,7 +44,7 @@ fn clippy() -> StepResult {
 }
 
 fn tests() -> StepResult {
-    if tools::answers("cargo", &["nextest", "--version"]) {
+    if has_nextest() {
         cargo(&["nextest", "run", "--workspace", "--locked"])?;
         // nextest does not run the examples in doc comments.
         cargo(&["test", "--doc", "--workspace", "--locked"])
@@ -57,8 +58,7 @@ fn tests() -> StepResult {
 /// with the other database compiled out.
 fn features() -> StepResult {
     cargo(&["check", "--package", "turno", "--locked"])?;
-    let runner: &[&str] =
-        if tools::answers("cargo", &["nextest", "--version"]) { &["nextest", "run"] } else { &["test"] };
+    let runner: &[&str] = if has_nextest() { &["nextest", "run"] } else { &["test"] };
     for database in ["sqlite", "postgres"] {
         let rest = ["--package", "turno", "--locked", "--no-default-features", "--features", database];
         cargo(&[runner, &rest, &["--test", "conformance"]].concat())?;

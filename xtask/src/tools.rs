@@ -76,6 +76,11 @@ pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
+/// Returns whether cargo-nextest is installed. Without it, plain `cargo test` runs the same tests.
+pub(crate) fn has_nextest() -> bool {
+    answers("cargo", &["nextest", "--version"])
+}
+
 /// Returns whether missing packages can be installed.
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output();
