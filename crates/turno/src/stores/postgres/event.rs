@@ -35,7 +35,7 @@ const MARK_EVERY: Span = Span(500);
 /// The sequencer's own connection, and its floor.
 #[derive(Default)]
 pub(super) struct Sequencer {
-    slot: Slot,
+    pub(super) slot: Slot,
     floor: Remembered<Floor>,
 }
 

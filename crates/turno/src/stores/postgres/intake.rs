@@ -39,8 +39,8 @@ const REDO_MAX: u32 = 3;
 #[derive(Default)]
 pub(super) struct Intake {
     /// Separate from the callers' connections, because the background task may be busy with another queue.
-    background: Slot,
-    callers: [Slot; 2],
+    pub(super) background: Slot,
+    pub(super) callers: [Slot; 2],
     seen: Mutex<Option<Seen>>,
     /// By queue; grows with the number of queues.
     shares: Mutex<HashMap<QueueId, Arc<Share>>>,

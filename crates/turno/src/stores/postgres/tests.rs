@@ -4,6 +4,7 @@
 mod access;
 mod arrive;
 mod audit;
+mod connections;
 mod effect;
 mod event;
 mod failover;
@@ -15,6 +16,7 @@ mod pin;
 mod plan;
 mod proxy;
 mod queue;
+mod rights;
 mod schema;
 
 use super::PostgresStore;
