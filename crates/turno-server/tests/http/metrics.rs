@@ -138,4 +138,15 @@ async fn the_documented_metrics_are_the_served_ones(mut world: World) {
     let missing: Vec<&String> =
         documented.iter().filter(|name| !used.iter().any(|used| base(used) == **name)).collect();
     assert!(missing.is_empty(), "the dashboard does not show {missing:?}");
+
+    let rules = document("turno.rules.yml");
+    let expressions: String = rules.lines().filter(|line| line.trim_start().starts_with("expr: ")).collect();
+    let used = names(&expressions);
+    let unknown: Vec<&String> = used.iter().filter(|name| !documented.contains(&base(name))).collect();
+    assert!(used.len() > 5 && unknown.is_empty(), "the alerts ask for {unknown:?}");
+    let alerts: BTreeSet<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let page = document("alerts.md");
+    let explained: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(explained, alerts, "the page explains every alert");
 }
