@@ -34,7 +34,7 @@ impl Server {
         drop(turno);
         let program = std::env::current_exe()?.with_file_name("turno");
         if !program.exists() {
-            return Err("there is no server beside this program; build it with `cargo build --release`".into());
+            return Err("there is no server beside this program; build it with `cargo build --profile dist`".into());
         }
         let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0"])

@@ -19,8 +19,8 @@ use turno::lease::Action;
 #[derive(Debug, Parser)]
 #[command(name = "turno-listeners")]
 struct Args {
-    /// The program to measure; build it with `cargo build --release`
-    #[arg(long, default_value = "target/release/turno")]
+    /// The program to measure; build it with `cargo build --profile dist`
+    #[arg(long, default_value = "target/dist/turno")]
     server: PathBuf,
     /// How many listen; each takes a file descriptor here and one there (ulimit -n)
     #[arg(long, default_value_t = 5_000)]

@@ -76,7 +76,7 @@ pub(crate) enum LogFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
-    /// Directives that `tracing_subscriber::EnvFilter` accepts.
+    /// Directives that `tracing_subscriber::filter::Targets` accepts.
     pub(crate) level: String,
 }
 

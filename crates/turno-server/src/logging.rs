@@ -5,7 +5,7 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -28,8 +28,8 @@ pub(crate) struct Logging {
 
 /// Starts the log with this filter, and the traces if there is an endpoint for them.
 pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>) -> Result<Logging, Failure> {
-    let read = EnvFilter::builder()
-        .parse(filter)
+    let read = filter
+        .parse::<Targets>()
         .map_err(|error| Failure::usage(Message::new("log-filter").text("filter", filter).text("cause", error)))?;
     let terminal = std::io::stderr().is_terminal();
     let lines = fmt::layer().with_writer(std::io::stderr);

@@ -109,16 +109,18 @@ pub(super) fn origin(text: &str) -> Result<String, Message> {
 
 /// Checks a log filter.
 pub(super) fn filter(text: &str) -> Result<String, Message> {
-    match tracing_subscriber::EnvFilter::builder().parse(text) {
+    match text.parse::<tracing_subscriber::filter::Targets>() {
         Ok(_) if !text.trim().is_empty() && text.split(',').all(is_directive) => Ok(text.to_owned()),
         _ => Err(Message::new("setting-log-filter")),
     }
 }
 
-/// Returns whether the directive is a level, or names a target with its level. `EnvFilter` takes any other word for a
-/// target, so a misspelt level would silence everything else.
+/// Returns whether the directive is a level, or names a target with its level. `Targets` takes any other word for a
+/// target, so a misspelt level would silence everything else. Directives for spans are not
+/// supported.
 fn is_directive(text: &str) -> bool {
-    text.contains(['=', '[', '{', ']', '}']) || text.trim().parse::<tracing_subscriber::filter::LevelFilter>().is_ok()
+    let names_target = text.contains('=') && !text.contains(['[', '{']);
+    names_target || text.trim().parse::<tracing_subscriber::filter::LevelFilter>().is_ok()
 }
 
 /// Checks the name of an environment variable.

@@ -47,24 +47,28 @@ pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
 /// Parses a body. An absent body counts as an empty object, so that a missing field is reported by name.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
-    let (mut reader, kept) = (serde_json::Deserializer::from_slice(bytes), Kept::default());
-    if let Ok(body) = T::deserialize(Objects::new(&mut reader, &kept))
-        && reader.end().is_ok()
-    {
+    if let Ok(body) = read(bytes, &Kept::default()) {
         return Ok(body);
     }
-    // The strict reader does not tell a syntax error from a wrong type, so a second parser looks for the former.
-    if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-        return Err(Problem::new(Code::BadBody).cause(BadValue::syntax(&error)));
-    }
+    check_syntax(bytes)?;
     // Finding the path of the bad field costs more, so it happens only after an error.
-    let (mut reader, kept) = (serde_json::Deserializer::from_slice(bytes), Kept::default());
-    match serde_path_to_error::deserialize::<_, T>(Objects::new(&mut reader, &kept)) {
-        Err(error) => {
-            let path = error.path().to_string();
-            Err(wrong_field(if path == "." { "" } else { &path }, error.inner()))
-        }
-        Ok(_) => Err(Problem::new(Code::BadBody).cause(BadValue::Other)),
+    let kept = Kept::traced();
+    let bad = read::<T>(bytes, &kept).err().unwrap_or(BadValue::Other);
+    Err(wrong_field(&kept.path(), &bad))
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8], kept: &Kept) -> Result<T, BadValue> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let body = T::deserialize(Objects::new(&mut reader, kept))?;
+    reader.end().map_err(|error| BadValue::syntax(&error))?;
+    Ok(body)
+}
+
+/// Refuses a text that is not JSON. The strict reader does not tell a syntax error from a wrong type.
+fn check_syntax(bytes: &[u8]) -> Result<(), Problem> {
+    match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Problem::new(Code::BadBody).cause(BadValue::syntax(&error))),
     }
 }
 
@@ -72,7 +76,7 @@ fn wrong_field(within: &str, bad: &BadValue) -> Problem {
     // The path ends at the object, if a field is missing or unknown.
     let field = match (within, bad.named()) {
         ("", Some(named)) => named.to_owned(),
-        (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
+        (within, Some(named)) => format!("{within}.{named}"),
         ("", None) => return Problem::new(Code::BadBody).cause(bad.message()),
         (within, _) => within.to_owned(),
     };
@@ -132,6 +136,15 @@ mod tests {
     struct Claim {
         instance: Option<String>,
         entries: Option<Vec<Entry>>,
+        kind: Option<Kind>,
+        limits: Option<std::collections::BTreeMap<String, i64>>,
+    }
+
+    #[derive(Debug, serde::Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case", deny_unknown_fields)]
+    enum Kind {
+        Lane { gap: i64 },
+        Plain(i64),
     }
 
     #[derive(Debug, serde::Deserialize, PartialEq)]
@@ -154,6 +167,11 @@ mod tests {
             (r#"{"entries":[{}]}"#, "entries[0].fence"),
             (r#"{"entries":[{"fence":1,"also":2}]}"#, "entries[0].also"),
             (r#"{"entries":[{"fence":1},[2]]}"#, "entries[1]"),
+            (r#"{"kind":{"lane":{"gap":"x"}}}"#, "kind.lane.gap"),
+            (r#"{"kind":{"lane":{}}}"#, "kind.lane.gap"),
+            (r#"{"kind":{"plain":[]}}"#, "kind.plain"),
+            (r#"{"kind":{"other":1}}"#, "kind"),
+            (r#"{"limits":{"a":1,"b":null}}"#, "limits.b"),
         ] {
             let problem = refused(body.as_bytes());
             assert_eq!((&problem["code"], &problem["field"]), (&"bad_field".into(), &field.into()), "{body}");
@@ -171,6 +189,9 @@ mod tests {
 
     #[test]
     fn absent_body_counts_as_an_empty_object() {
-        assert_eq!(parse::<Claim>(b" \n").ok(), Some(Claim { instance: None, entries: None }));
+        assert_eq!(
+            parse::<Claim>(b" \n").ok(),
+            Some(Claim { instance: None, entries: None, kind: None, limits: None })
+        );
     }
 }

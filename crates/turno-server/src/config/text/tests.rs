@@ -81,7 +81,7 @@ fn database_names_are_bounded_and_have_at_most_one_schema() {
 
 #[test]
 fn log_filters_name_known_levels() {
-    check_all(filter, &["info", "warn,turno=debug"], &["", "turno=loud", "info,,=x="]);
+    check_all(filter, &["info", "warn,turno=debug"], &["", "turno=loud", "info,,=x=", "info,turno[request]=trace"]);
 }
 
 #[test]
