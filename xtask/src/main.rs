@@ -6,6 +6,7 @@
 mod api;
 mod browser;
 mod bundle;
+mod dist;
 mod docs;
 mod npm;
 mod postgres;
@@ -23,6 +24,12 @@ cargo xtask test --only STEP[,STEP]   some steps, while developing
 cargo xtask list                      the steps and what each one checks
 cargo xtask versions [--only N,N]     the tests of the stores on PostgreSQL 14 to 18
 cargo xtask bundle                    joins web/turno/*.js into web/turno.js
+cargo xtask dist                      packages for users, in target/dist/packages/
+cargo xtask dist --image              also the container image, on Debian's image from a registry
+cargo xtask dist --debootstrap        also the container image, on a base made by debootstrap (as root)
+cargo xtask dist --check              also installs, starts, upgrades and removes them (as root)
+cargo xtask dist --profile dev        the same with an unoptimised program, while developing
+cargo xtask dist --program FILE       the same with a program that was built elsewhere
 ";
 
 fn main() -> ExitCode {
@@ -35,6 +42,7 @@ fn main() -> ExitCode {
         ["versions", "--only", numbers] => versions::run(Some(numbers)),
         ["list"] => test::list(),
         ["bundle"] => bundle::run(),
+        ["dist", rest @ ..] => dist::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

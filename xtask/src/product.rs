@@ -19,7 +19,9 @@ const MOST_LINES: usize = 8;
 /// Builds, starts, calls and stops the demo.
 pub(crate) fn run() -> StepResult {
     build("turno")?;
-    let mut demo = Demo::start()?;
+    let mut command = Command::new(built("turno")?);
+    command.args(["demo", "--listen", "127.0.0.1:0"]);
+    let mut demo = Running::start(command)?;
     let address = demo.listening()?;
     println!("the demo listens on {address}");
 
@@ -34,21 +36,19 @@ pub(crate) fn run() -> StepResult {
     expect(lines <= MOST_LINES, &format!("it prints at most {MOST_LINES} lines (it was: {lines})"))
 }
 
-/// The running program. Dropping it ends the process.
-struct Demo {
+/// A running server. Dropping it ends the process.
+pub(crate) struct Running {
     child: Child,
     output: Receiver<String>,
     lines: usize,
 }
 
-impl Demo {
-    fn start() -> Result<Self, Problem> {
-        let program = built("turno")?;
-        let mut command = Command::new(&program);
-        command.args(["demo", "--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map_err(|error| Problem::failed(format!("failed to start {}: {error}", program.display())))?;
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Result<Self, Problem> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            Problem::failed(format!("failed to start {}: {error}", command.get_program().display()))
+        })?;
         let (sender, output) = mpsc::channel();
         if let Some(stdout) = child.stdout.take() {
             // On its own thread, because a pipe cannot be read with a time limit.
@@ -64,7 +64,7 @@ impl Demo {
     }
 
     /// Waits for the line with the address.
-    fn listening(&mut self) -> Result<SocketAddr, Problem> {
+    pub(crate) fn listening(&mut self) -> Result<SocketAddr, Problem> {
         loop {
             match self.next_line() {
                 Ok(line) => {
@@ -85,6 +85,11 @@ impl Demo {
         }
     }
 
+    /// Returns the process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn next_line(&mut self) -> Result<String, RecvTimeoutError> {
         let line = self.output.recv_timeout(PATIENCE)?;
         println!("  | {line}");
@@ -93,7 +98,7 @@ impl Demo {
     }
 
     /// Sends SIGTERM and waits for the end of the output, which is the end of the process.
-    fn stop(mut self) -> Result<(ExitStatus, usize), Problem> {
+    pub(crate) fn stop(mut self) -> Result<(ExitStatus, usize), Problem> {
         // Through the shell, whose `kill` is built in, because small containers lack the program.
         let kill = format!("kill -TERM {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
@@ -114,7 +119,7 @@ impl Demo {
     }
 }
 
-impl Drop for Demo {
+impl Drop for Running {
     fn drop(&mut self) {
         // Both fail harmlessly if the process has already ended.
         let _ = self.child.kill();
@@ -128,18 +133,21 @@ pub(crate) fn build(name: &str) -> StepResult {
     cargo(&["build", "--locked", "--workspace", "--bin", name])
 }
 
-/// Returns the path of a built program: beside the folder of this program, wherever the target folder is.
+/// Returns the path of a built program.
 pub(crate) fn built(name: &str) -> Result<PathBuf, Problem> {
+    Ok(target()?.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Returns the target folder, wherever it is: this program lies in a folder of it.
+pub(crate) fn target() -> Result<PathBuf, Problem> {
     let this = std::env::current_exe()
         .map_err(|error| Problem::failed(format!("failed to find the target folder: {error}")))?;
     let target = this.parent().and_then(|profile| profile.parent());
-    target
-        .map(|target| target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
-        .ok_or_else(|| Problem::failed("failed to find the target folder"))
+    target.map(PathBuf::from).ok_or_else(|| Problem::failed("failed to find the target folder"))
 }
 
 /// Sends a GET, requires status 200, and returns head and body.
-fn get(address: SocketAddr, path: &str) -> Result<String, Problem> {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Result<String, Problem> {
     let answer = exchange(address, path).map_err(|error| Problem::failed(format!("failed to GET {path}: {error}")))?;
     let first = answer.lines().next().unwrap_or_default();
     expect(first.starts_with("HTTP/1.1 200"), &format!("`GET {path}` answers 200 (it was: `{first}`)"))?;

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use crate::tools::{Problem, StepResult, cargo, has_nextest, stopwatch};
-use crate::{api, browser, docs, postgres, product, tidy, versions};
+use crate::{api, browser, dist, docs, postgres, product, tidy, versions};
 
 /// One step. To add one, add a line to [`STEPS`].
 struct Step {
@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     step("simulator", "ten million operations with faults, and no promise broken", simulator),
     step("docs", "rustdoc, links, translations alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
+    step("packaging", "archive, package, unit and manifests are made and have their contents", dist::test),
     step("api", "the API answers as its description says, to thousands of made-up requests", api::run),
     step("browser", "the browser module and the pages, in a real Chromium", browser::run),
 ];
