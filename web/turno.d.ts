@@ -40,6 +40,8 @@ export interface LeaseDocument {
   heartbeat_at: string | null;
   expires_at: string | null;
   expires_in_ms: number | null;
+  /** The holder has released it, and it stays held until `expires_at`. */
+  kept?: boolean;
   rolling_in_ms: number | null;
   server_time: string;
   mine: boolean;

@@ -19,6 +19,8 @@
 mod command;
 mod decide;
 #[cfg(test)]
+mod keeping;
+#[cfg(test)]
 mod leaving;
 mod line;
 mod look;
@@ -119,6 +121,11 @@ impl Policy {
 }
 
 impl Policy {
+    /// Returns the longest time that a lease lives without a heartbeat.
+    pub(crate) fn longest(&self) -> Span {
+        self.max_ttl.max(self.ttl)
+    }
+
     /// Sets how long a claim or a heartbeat keeps the lease. It is also the longest ttl that a claim may ask for.
     pub fn ttl(self, time: Duration) -> Policy {
         Policy { ttl: time.into(), max_ttl: time.into(), ..self }
@@ -337,6 +344,9 @@ pub struct State {
     /// The holder's page closed and may be reloading. At its expiry the ownership ends as released, unless a heartbeat
     /// or a claim arrives before.
     pub leaving: bool,
+    /// The holder released the lease with [`Action::Keep`]. It stays held until its expiry, then ends as released. Its
+    /// former holder cannot use it any more: the fence is refused, and a claim is refused as for any other holder.
+    pub kept: bool,
     /// When the engine looks at the lease next, to announce its expiry. Never later than [`State::due_at`]. May be
     /// earlier, because heartbeats and releases do not update it, so that they write no index entry.
     pub look_at: Option<Time>,
@@ -357,6 +367,7 @@ impl State {
             offer: None,
             requests,
             leaving: false,
+            kept: false,
             look_at: None,
             pinned: false,
         }
@@ -389,6 +400,35 @@ impl State {
         self.line.clear();
         self.offer = None;
         waited
+    }
+
+    /// Returns whether `who` holds the lease and has not released it.
+    pub fn held_by(&self, who: &Holder) -> bool {
+        !self.kept && self.grant.as_ref().is_some_and(|grant| grant.holder.is(who))
+    }
+
+    /// Returns whether `who` may use the ownership with this fence: renew it, work under it, release it.
+    pub(crate) fn owned(&self, fence: Fence, who: &Holder) -> bool {
+        !self.kept && self.names(fence, who)
+    }
+
+    /// Returns whether the ownership has this fence and belongs to `who`, released with [`Action::Keep`] or not.
+    fn names(&self, fence: Fence, who: &Holder) -> bool {
+        self.grant.as_ref().is_some_and(|grant| grant.fence == fence && who.speaks_for(&grant.holder))
+    }
+
+    /// Returns how the ownership with this fence ended, as far as the row tells.
+    pub(crate) fn ending_of(&self, fence: Fence) -> Option<Ending> {
+        let kept = self.grant.as_ref().filter(|grant| self.kept && grant.fence == fence);
+        let released = kept.map(|grant| Ending {
+            grant: grant.clone(),
+            at: grant.heartbeat_at,
+            reason: Reason::Released,
+            cause: Cause::Released,
+            by: None,
+            note: None,
+        });
+        released.or_else(|| self.ended.clone().filter(|ending| ending.grant.fence == fence))
     }
 
     /// Returns the ownership that is live at `now`.

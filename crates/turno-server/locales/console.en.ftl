@@ -114,6 +114,7 @@ leases-asked = { $count ->
 leases-empty = No active locks
 leases-empty-what = A lock appears when a person processes a task or a program claims a resource. Try it:
 leases-held-by = Locked by { $name } since
+leases-kept = The holder released it. It stays held until it expires.
 leases-request = { $name } asks for its release,
 leases-offered-to = Reserved for { $name }; the offer ends
 leases-is-free = Free

@@ -114,6 +114,7 @@ leases-asked = { $count ->
 leases-empty = Sin bloqueos activos
 leases-empty-what = Un bloqueo aparece cuando una persona procesa una tarea o un programa toma un recurso. Pruébelo:
 leases-held-by = Bloqueada por { $name } desde
+leases-kept = Su titular ya lo liberó. Sigue tomado hasta que venza.
 leases-request = { $name } solicita la liberación,
 leases-offered-to = Reservada para { $name }; la oferta termina
 leases-is-free = Libre

@@ -33,6 +33,7 @@ thing-line = line { $line }
 error-field = { $field }: { $fault }
 error-bounds = must be between { $min } and { $max }
 error-zero-or-more = must be 0 or more
+error-keep-and-grace = cannot be combined with grace_ms
 error-length = must have 1 to { $max } characters, without control characters
 error-too-many = at most { $max }, not { $given }; split it
 error-too-many-resources = at most { $max }; give the beginnings that they share
@@ -143,6 +144,7 @@ error-lease-pinned = an open transaction relies on the lease; try again in a mom
 error-line-full = the waiting line is full; try again later
 error-already-holder = the holder cannot wait for its own lease
 error-idle-required = this lease has an idle guard; the heartbeat must say for how long the person has been idle
+error-keep = a lease can be kept for at most { $max } ms
 error-ttl = the ttl must be between { $min } and { $max } ms
 error-lease-lost = the lease was lost: { $cause ->
         [no_heartbeat] no heartbeat arrived in time

@@ -33,6 +33,7 @@ thing-line = la línea { $line }
 error-field = { $field }: { $fault }
 error-bounds = debe estar entre { $min } y { $max }
 error-zero-or-more = debe ser 0 o más
+error-keep-and-grace = no se puede combinar con grace_ms
 error-length = debe tener de 1 a { $max } caracteres, sin caracteres de control
 error-too-many = como mucho { $max }, y son { $given }; divídalo
 error-too-many-resources = como mucho { $max }; dé los comienzos que comparten
@@ -143,6 +144,7 @@ error-lease-pinned = una transacción abierta depende del bloqueo; vuelva a inte
 error-line-full = la fila está llena; vuelva a intentar más tarde
 error-already-holder = quien tiene el bloqueo no puede esperarlo
 error-idle-required = este bloqueo vigila la inactividad; la renovación debe decir hace cuánto que la persona no hace nada
+error-keep = un bloqueo se puede conservar { $max } ms como mucho
 error-ttl = el plazo debe estar entre { $min } y { $max } ms
 error-lease-lost = se perdió el bloqueo: { $cause ->
         [no_heartbeat] no llegó ninguna renovación a tiempo

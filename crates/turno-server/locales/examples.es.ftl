@@ -159,15 +159,19 @@ examples-turno-run =
       turno run --resource informe-nocturno -- ./informe.sh
       turno run --server http://turno:7171 --resource deploy --wait 10m -- make
       turno run --resource import --ttl 1m -- sh -c 'importar $TURNO_FENCE'
+      turno run --resource informe-nocturno --at-least-for 30m -- ./informe.sh
 
     El bloqueo se toma en --database, o en un servidor si --server o TURNO_URL
     nombran uno. CMD encuentra TURNO_RESOURCE y TURNO_FENCE en su entorno; quien
     guarde lo que escribe debería rechazar un fence menor que uno ya visto. SIGINT y
     SIGTERM se le pasan a CMD. Si el bloqueo se pierde, CMD se detiene: con SIGTERM,
-    y con SIGKILL 10 s después.
+    y con SIGKILL 10 s después. Con --at-least-for, CMD corre una vez por período:
+    después de CMD el bloqueo sigue tomado por el resto de ese tiempo, para todos
+    los procesos y con cualquier código de salida de CMD.
 
     Códigos de salida: los de CMD (128 + N si lo terminó la señal N), 75 si el
-    bloqueo no se dio, 1 si se perdió, 126 o 127 si CMD no se puede ejecutar.
+    bloqueo no se dio, 1 si se perdió, 2 si --at-least-for supera el max_ttl_ms de
+    la política, 126 o 127 si CMD no se puede ejecutar.
 
 examples-turno-events =
     Ejemplos:

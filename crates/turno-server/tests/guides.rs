@@ -84,6 +84,24 @@ fn the_chat_bot_guide_works_as_printed() {
     }
 }
 
+#[test]
+fn the_guide_to_one_run_per_period_works_as_printed() {
+    needs(&["bash", "curl"]);
+    let output = walk("once-per-period.md", &[]);
+    for wanted in [
+        "host 2 ended with 75",
+        "\n1\n",
+        "refused with 2",
+        "allowed by its policy",
+        "report:weekly was released by eva, host-1 and stays held",
+        "item report-2026-11-17 done",
+        "\"state\":\"processed\"",
+    ] {
+        assert!(output.contains(wanted), "{wanted} in {output}");
+    }
+    assert!(!output.contains("never printed"), "{output}");
+}
+
 #[tokio::test]
 async fn the_inbox_guide_works_as_printed() {
     needs(&["bash", "curl", "python3"]);

@@ -18,6 +18,8 @@ pub enum EventName {
     LeaseLost,
     /// The holder's page was closed, so the lease ends soon.
     LeaseLeaving,
+    /// The holder released the lease, which stays held until its expiry.
+    LeaseKept,
     /// The lease is reserved for the first ticket.
     LeaseOffered,
     /// A user asked the holder to release the lease.
@@ -82,12 +84,13 @@ pub enum EventName {
 
 impl EventName {
     /// Every name that this program knows.
-    pub const ALL: [EventName; 34] = [
+    pub const ALL: [EventName; 35] = [
         EventName::LeaseClaimed,
         EventName::LeaseClaimedAgain,
         EventName::LeaseReleased,
         EventName::LeaseLost,
         EventName::LeaseLeaving,
+        EventName::LeaseKept,
         EventName::LeaseOffered,
         EventName::LeaseRequested,
         EventName::LeaseDeclined,
@@ -127,6 +130,7 @@ impl EventName {
             EventName::LeaseReleased => "lease.released",
             EventName::LeaseLost => "lease.lost",
             EventName::LeaseLeaving => "lease.leaving",
+            EventName::LeaseKept => "lease.kept",
             EventName::LeaseOffered => "lease.offered",
             EventName::LeaseRequested => "lease.requested",
             EventName::LeaseDeclined => "lease.declined",

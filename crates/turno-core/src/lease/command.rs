@@ -57,6 +57,16 @@ pub enum Action {
         /// How long the lease is kept. Zero releases it now, if it is still in its grace period.
         grace: Span,
     },
+    /// Give the lease back, but keep it from every holder for a while: a job that may run once per period uses this.
+    /// Nothing ends that time earlier except an override or disabling the holder.
+    Keep {
+        /// The fence of the caller's ownership.
+        fence: Fence,
+        /// The claim call that is released. If the holder has claimed again since, nothing changes.
+        claim: Option<i64>,
+        /// How long the lease stays held, up to the policy's `max_ttl`. Zero releases it now.
+        keep: Span,
+    },
     /// Take the lease from its holder (an override).
     ForceClaim {
         /// The reason, for the audit and the former holder.
@@ -100,6 +110,13 @@ pub enum Action {
     Look,
 }
 
+impl Action {
+    /// Returns whether the holder gives the lease back: now, after a grace period, or after a time of keeping it.
+    pub fn releases(&self) -> bool {
+        matches!(self, Action::Release { .. } | Action::Leave { .. } | Action::Keep { .. })
+    }
+}
+
 /// The successful result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -112,7 +129,8 @@ pub enum Outcome {
     Beat(Beat),
     /// The release was accepted.
     Released {
-        /// The resource is free. `false` if a newer claim of the same holder keeps the lease, or during a grace period.
+        /// The caller's ownership is over. `false` if a newer claim of the same holder keeps the lease, or during a grace
+        /// period. After [`Action::Keep`] the lease stays held nevertheless.
         released: bool,
         /// The same release had already happened.
         repeated: bool,
@@ -199,6 +217,12 @@ pub enum Refused {
         /// The longest ttl that a claim may ask for.
         max: Span,
     },
+    /// The requested time of [`Action::Keep`] is above the policy's `max_ttl`.
+    #[error("the lease can be kept for at most {} ms", .max.0)]
+    KeepOutOfBounds {
+        /// The longest time.
+        max: Span,
+    },
 }
 
 impl Refused {
@@ -212,7 +236,7 @@ impl Refused {
             Refused::LineFull => "line_full",
             Refused::AlreadyHolder => "already_holder",
             Refused::IdleMissing => "idle_required",
-            Refused::TtlOutOfBounds { .. } => "ttl_out_of_bounds",
+            Refused::TtlOutOfBounds { .. } | Refused::KeepOutOfBounds { .. } => "ttl_out_of_bounds",
         }
     }
 }

@@ -27,6 +27,7 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::Heartbeat { fence, idle, worked } => builder.heartbeat(*fence, *idle, *worked),
         Action::Release { fence, claim } => builder.release(*fence, *claim),
         Action::Leave { fence, claim, grace } => builder.leave(*fence, *claim, *grace),
+        Action::Keep { fence, claim, keep } => builder.keep(*fence, *claim, *keep),
         Action::ForceClaim { reason, fence } => builder.force_claim(reason, *fence, numbers),
         Action::ForceRelease { reason, fence } => builder.force_release(reason, *fence),
         Action::Expel { user } => builder.expel(user),
@@ -63,12 +64,12 @@ impl DecisionBuilder<'_> {
 
     fn claim(&mut self, ttl: Option<Span>, wait: bool, numbers: &mut Numbers) -> Result<Outcome, Refused> {
         let ttl = ttl.unwrap_or(self.policy().ttl);
-        let max = self.policy().max_ttl.max(self.policy().ttl);
+        let max = self.policy().longest();
         if ttl < SPAN_MIN || ttl > max {
             return Err(Refused::TtlOutOfBounds { max });
         }
         if let Some(grant) = &self.state.grant {
-            if grant.holder.is(self.who()) {
+            if self.state.held_by(self.who()) {
                 self.renew_by_claim(ttl);
                 // A person may have continued in another window, so the first window needs an event. An instance is one
                 // process, which knows about its own claims.
@@ -100,9 +101,8 @@ impl DecisionBuilder<'_> {
     fn heartbeat(&mut self, fence: Fence, idle: Option<Span>, worked: bool) -> Result<Outcome, Refused> {
         let now = self.now;
         let policy = &self.command.policy;
-        let Some(grant) =
-            self.state.grant.as_mut().filter(|g| g.fence == fence && self.command.who.speaks_for(&g.holder))
-        else {
+        let owned = self.state.owned(fence, self.who());
+        let Some(grant) = self.state.grant.as_mut().filter(|_| owned) else {
             return Err(self.lost(fence));
         };
         // A heartbeat shortly after the last stored one writes nothing, so that frequent heartbeats cost no writes.
@@ -131,7 +131,7 @@ impl DecisionBuilder<'_> {
         }
         if self.changed || grant.idle || now - grant.heartbeat_at >= quiet {
             // An operator who lowers `max_ttl` shortens running leases, too.
-            let wanted = now + grant.ttl.min(policy.max_ttl.max(policy.ttl));
+            let wanted = now + grant.ttl.min(policy.longest());
             grant.expires_at = grant.expires_at.max(cap.map_or(wanted, |cap| cap.min(wanted)));
             grant.heartbeat_at = now;
             grant.idle = false;
@@ -142,7 +142,10 @@ impl DecisionBuilder<'_> {
 
     fn release(&mut self, fence: Fence, claim: Option<i64>) -> Result<Outcome, Refused> {
         match &self.state.grant {
-            Some(grant) if grant.fence == fence && self.who().speaks_for(&grant.holder) => {
+            Some(_) if self.state.kept && self.state.names(fence, self.who()) => {
+                Ok(Outcome::Released { released: true, repeated: true })
+            }
+            Some(grant) if self.state.owned(fence, self.who()) => {
                 if claim.is_some_and(|claim| claim < grant.claim) {
                     return Ok(Outcome::Released { released: false, repeated: false });
                 }
@@ -169,8 +172,8 @@ impl DecisionBuilder<'_> {
             return self.release(fence, claim);
         }
         let until = self.now + grace;
-        let who = &self.command.who;
-        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && who.speaks_for(&g.holder)) else {
+        let owned = self.state.owned(fence, self.who());
+        let Some(grant) = self.state.grant.as_mut().filter(|_| owned) else {
             return self.release(fence, claim);
         };
         if grace > Span::ZERO && claim.is_none_or(|claim| claim >= grant.claim) {
@@ -183,15 +186,41 @@ impl DecisionBuilder<'_> {
         Ok(Outcome::Released { released: false, repeated: false })
     }
 
+    /// Marks the ownership as kept and sets its expiry; it then ends by expiring, as released. The rolling timeout does
+    /// not count, because a kept lease is not worked under.
+    fn keep(&mut self, fence: Fence, claim: Option<i64>, keep: Span) -> Result<Outcome, Refused> {
+        let max = self.policy().longest();
+        if keep > max {
+            return Err(Refused::KeepOutOfBounds { max });
+        }
+        let (now, owned) = (self.now, self.state.owned(fence, self.who()));
+        if owned && self.state.pinned {
+            return Err(Refused::Pinned);
+        }
+        let current = |grant: &&mut Grant| owned && claim.is_none_or(|claim| claim >= grant.claim);
+        let Some(grant) = self.state.grant.as_mut().filter(current).filter(|_| keep > Span::ZERO) else {
+            return self.release(fence, claim);
+        };
+        grant.expires_at = now + keep;
+        grant.heartbeat_at = now;
+        self.state.kept = true;
+        self.state.leaving = false;
+        self.state.requests.clear();
+        self.changed = true;
+        self.announce(EventName::LeaseKept, None);
+        Ok(Outcome::Released { released: true, repeated: false })
+    }
+
     fn force_claim(&mut self, reason: &str, fence: Option<Fence>, numbers: &mut Numbers) -> Result<Outcome, Refused> {
         let ttl = self.policy().ttl;
         self.check_target(fence)?;
         let before = self.state.grant.clone();
-        if self.state.pinned && !before.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
+        let own = self.state.held_by(self.who());
+        if self.state.pinned && !own {
             return Err(Refused::Pinned);
         }
         let renewed = match &self.state.grant {
-            Some(grant) if grant.holder.is(self.who()) => {
+            Some(_) if own => {
                 self.renew_by_claim(ttl);
                 true
             }
@@ -213,7 +242,7 @@ impl DecisionBuilder<'_> {
     /// Refuses an override whose `fence` names another ownership than the live one, unless the caller holds the lease.
     fn check_target(&self, fence: Option<Fence>) -> Result<(), Refused> {
         match (&self.state.grant, fence) {
-            (Some(grant), Some(fence)) if grant.fence != fence && !grant.holder.is(self.who()) => {
+            (Some(grant), Some(fence)) if grant.fence != fence && !self.state.held_by(self.who()) => {
                 Err(Refused::HeldBy { grant: grant.clone(), position: None })
             }
             _ => Ok(()),
@@ -258,7 +287,8 @@ impl DecisionBuilder<'_> {
     }
 
     fn request_release(&mut self, message: Option<&str>) -> Result<Outcome, Refused> {
-        if self.state.grant.is_none() {
+        // The holder of a kept lease has released it already.
+        if self.state.grant.is_none() || self.state.kept {
             return Ok(Outcome::ReleaseRequested { delivered: false });
         }
         let message = message.map(clip_text);
@@ -269,8 +299,7 @@ impl DecisionBuilder<'_> {
     }
 
     fn decline(&mut self, fence: Fence, message: Option<&str>) -> Result<Outcome, Refused> {
-        let held = |grant: &Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
-        if !self.state.grant.as_ref().is_some_and(held) {
+        if !self.state.owned(fence, self.who()) {
             return Err(self.lost(fence));
         }
         let message = message.map(clip_text);
@@ -283,7 +312,7 @@ impl DecisionBuilder<'_> {
     }
 
     fn join_line(&mut self) -> Result<Outcome, Refused> {
-        if self.state.grant.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
+        if self.state.held_by(self.who()) {
             return Err(Refused::AlreadyHolder);
         }
         let position = self.stand_in_line()?;
@@ -343,6 +372,7 @@ impl DecisionBuilder<'_> {
         self.state.offer = None;
         self.state.requests.clear();
         self.state.leaving = false;
+        self.state.kept = false;
         self.state.grant = Some(Grant {
             holder: Holder { name: clip_text(&self.command.who.name), ..self.command.who.clone() },
             fence: Fence(numbers.take()),
@@ -417,7 +447,7 @@ impl DecisionBuilder<'_> {
     }
 
     fn lost(&self, fence: Fence) -> Refused {
-        Refused::Lost { ending: self.state.ended.clone().filter(|ending| ending.grant.fence == fence) }
+        Refused::Lost { ending: self.state.ending_of(fence) }
     }
 
     /// Audits an override, even if it changed nothing, because the attempt matters, too.

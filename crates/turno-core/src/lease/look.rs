@@ -36,6 +36,7 @@ impl State {
         self.grant = None;
         self.requests.clear();
         self.leaving = false;
+        self.kept = false;
         self.ended = Some(ending);
     }
 
@@ -44,7 +45,7 @@ impl State {
     pub fn ran_out(&self, policy: &Policy, now: Time) -> Option<Ending> {
         let grant = self.grant.as_ref().filter(|grant| grant.expires_at <= now)?;
         let (reason, cause) = match policy.rolling_timeout {
-            _ if self.leaving => (Reason::Released, Cause::Released),
+            _ if self.leaving || self.kept => (Reason::Released, Cause::Released),
             _ if grant.idle => (Reason::Expired, Cause::Idle),
             Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
             _ => (Reason::Expired, Cause::NoHeartbeat),

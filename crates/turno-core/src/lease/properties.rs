@@ -18,7 +18,7 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..USERS.len(), 0u8..24, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
+    let step = (0..USERS.len(), 0u8..25, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
     let step = step.prop_map(|(user, pick, stale, wait, idle)| Step { user, pick, stale, wait, idle });
     prop::collection::vec(step, 1..120)
 }
@@ -48,6 +48,7 @@ fn action(step: &Step, fence: Fence) -> Action {
         20 => Action::Decline { fence, message: None },
         21 => Action::Look,
         22 => Action::RenewTicket,
+        23 => Action::Keep { fence, claim: None, keep: Span(step.idle) },
         _ => Action::LeaveLine,
     }
 }
@@ -103,12 +104,15 @@ proptest! {
             }
             if let Some(grant) = &state.grant {
                 prop_assert!(now < grant.expires_at, "after a decision a grant is live");
-                prop_assert!(grant.expires_at <= grant.worked_at + Span(1_200), "the rolling timeout holds");
+                let rolling = grant.worked_at + Span(1_200);
+                prop_assert!(state.kept || grant.expires_at <= rolling, "the rolling timeout holds");
                 prop_assert!(state.offer.is_none(), "a held lease is not offered");
                 match before.live(now) {
                     Some(old) if old.fence == grant.fence => {
                         let left = matches!(command.action, Action::Leave { .. });
-                        prop_assert!(left || old.expires_at <= grant.expires_at, "expiry never moves backwards");
+                        let keeps = matches!(command.action, Action::Keep { .. });
+                        prop_assert!(!before.kept || old.expires_at == grant.expires_at, "a kept lease keeps its expiry");
+                        prop_assert!(left || keeps || old.expires_at <= grant.expires_at, "expiry never moves backwards");
                         prop_assert!(!left || grant.expires_at <= old.expires_at, "a leave never extends the expiry");
                         prop_assert_eq!(old.locked_at, grant.locked_at);
                     }

@@ -177,7 +177,8 @@ impl DecisionBuilder<'_> {
         let applied = self.task_in(&open)?.applied_lines();
         let now = self.now.max(self.decision.lease.decided_at());
         let live = self.decision.lease.live(now).cloned();
-        if let Some(grant) = live.clone().filter(|grant| !self.command.who.speaks_for(&grant.holder)) {
+        let others = |grant: &lease::Grant| self.decision.lease.kept || !self.command.who.speaks_for(&grant.holder);
+        if let Some(grant) = live.clone().filter(others) {
             return Err(Refused::Lease(lease::Refused::HeldBy { grant, position: None }));
         }
         if !applied.is_empty() && !keep_applied {
@@ -270,8 +271,8 @@ impl DecisionBuilder<'_> {
         // The lock is checked before the status, so that a caller who lost it gets `lease_lost` also after another
         // person has completed or cancelled the task.
         let now = self.now.max(self.decision.lease.decided_at());
-        let own = |grant: &&lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
-        if self.decision.lease.live(now).filter(own).is_none() {
+        let lease = &self.decision.lease;
+        if lease.live(now).is_none() || !lease.owned(fence, &self.command.who) {
             // A release stores an expiry that is not stored yet, and its refusal says how the ownership ended.
             let released = self.release(fence);
             return Err(released.err().unwrap_or_else(|| self.lost(fence)));
@@ -296,8 +297,7 @@ impl DecisionBuilder<'_> {
     /// Returns the refusal of a finalize whose ownership is over. This includes an ownership that its holder released:
     /// a release may be repeated, but a finalize needs a live lease.
     fn lost(&self, fence: Fence) -> Refused {
-        let ending = self.decision.lease.ended.clone().filter(|ending| ending.grant.fence == fence);
-        Refused::Lease(lease::Refused::Lost { ending })
+        Refused::Lease(lease::Refused::Lost { ending: self.decision.lease.ending_of(fence) })
     }
 
     fn release(&mut self, fence: Fence) -> Result<lease::Outcome, Refused> {
@@ -308,8 +308,8 @@ impl DecisionBuilder<'_> {
     /// task that cannot be processed any more. If the release will be refused, the line stays.
     fn release_for_good(&mut self, fence: Fence, became: Status) -> Result<lease::Outcome, Refused> {
         let lease = &self.decision.lease;
-        let holds_it = |grant: &lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
-        if lease.live(self.now.max(lease.decided_at())).is_some_and(holds_it) && !lease.pinned {
+        let live = lease.live(self.now.max(lease.decided_at())).is_some();
+        if live && lease.owned(fence, &self.command.who) && !lease.pinned {
             self.dismiss(became);
         }
         self.release(fence)

@@ -259,10 +259,8 @@ pub fn begin_line(apply: &Apply, task: Option<&Task>, lease: &lease::State, line
         return Begin::Over(finalized.clone());
     }
     let now = now.max(lease.decided_at());
-    let own = |grant: &&lease::Grant| grant.fence == apply.fence && apply.who.speaks_for(&grant.holder);
-    if lease.live(now).filter(own).is_none() {
-        let ended = lease.ended.clone().filter(|ending| ending.grant.fence == apply.fence);
-        return Begin::Refused(Refused::Lease(lease::Refused::Lost { ending: ended }));
+    if lease.live(now).is_none() || !lease.owned(apply.fence, &apply.who) {
+        return Begin::Refused(Refused::Lease(lease::Refused::Lost { ending: lease.ending_of(apply.fence) }));
     }
     if !matches!(task.status, Status::Processing | Status::PartiallyCompleted) {
         return Begin::Refused(Refused::WrongStatus(task.status));

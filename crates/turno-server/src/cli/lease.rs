@@ -190,6 +190,9 @@ struct Release {
     /// Only if nothing was claimed since: the claim's number
     #[arg(long, value_name = "N")]
     claim: Option<i64>,
+    /// Keep the lease held for this long after the release
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    keep: Option<Duration>,
 }
 
 #[derive(Args, Debug)]
@@ -251,7 +254,7 @@ pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
             client.post(&path(&beat.resource, "heartbeat"), &body).await?
         }
         Action::Release(args) => {
-            let body = args.own.body().maybe("claim", args.claim);
+            let body = args.own.body().maybe("claim", args.claim).span("keep_ms", args.keep);
             client.post(&path(&args.resource, "release"), &body).await?
         }
         Action::ForceClaim(force) => client.post(&path(&force.resource, "force-claim"), &force.body()).await?,

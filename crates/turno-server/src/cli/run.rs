@@ -26,15 +26,19 @@ Examples:
   turno run --resource nightly-report -- ./report.sh
   turno run --server http://turno:7171 --resource deploy --wait 10m -- make
   turno run --resource import --ttl 1m -- sh -c 'import $TURNO_FENCE'
+  turno run --resource nightly-report --at-least-for 30m -- ./report.sh
 
 The lease is taken on --database, or at a server if --server or TURNO_URL
 names one. CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment;
 whoever keeps what it writes should refuse a smaller fence than one seen
 before. SIGINT and SIGTERM are passed on to CMD. If the lease is lost, CMD is
-stopped: with SIGTERM, and with SIGKILL 10 s later.
+stopped: with SIGTERM, and with SIGKILL 10 s later. With --at-least-for, CMD
+runs once per period: after CMD the lease stays held for the rest of that time,
+for every process and whatever CMD's exit code is.
 
 Exit codes: those of CMD (128 + N if signal N ended it), 75 if the lease was
-not granted, 1 if it was lost, 126 or 127 if CMD cannot be run.";
+not granted, 1 if it was lost, 2 if --at-least-for is above the policy's
+max_ttl_ms, 126 or 127 if CMD cannot be run.";
 
 /// Arguments of `turno run`.
 #[derive(clap::Args, Debug)]
@@ -52,6 +56,9 @@ pub(crate) struct RunArgs {
     /// Stand in line for at most this long; without it, do not wait
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     wait: Option<Duration>,
+    /// Keep the lease held for at least this long after the claim, also if CMD ends earlier
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    at_least_for: Option<Duration>,
     /// How this process is called [default: the machine, the process and a random word]
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
@@ -75,6 +82,7 @@ pub(crate) async fn run(arguments: &RunArgs, global: &GlobalArgs) -> Result<Exit
         instance: arguments.instance.clone().map_or_else(held::instance, Ok)?,
         ttl: arguments.ttl,
         wait: arguments.wait.unwrap_or_default(),
+        at_least: arguments.at_least_for.unwrap_or_default(),
     };
     let held = match &arguments.server {
         // `--database` has precedence over the variable `TURNO_URL`.

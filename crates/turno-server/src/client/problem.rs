@@ -126,7 +126,8 @@ const WRONG_USAGE: &[&str] =
     &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep", "ttl_out_of_bounds"];
 
 /// Fields that a person types as these flags, each a duration with a unit.
-const FLAGS: &[(&str, &str)] = &[("ttl_ms", "--ttl"), ("wait_ms", "--wait"), ("retry_in_ms", "--retry-in")];
+const FLAGS: &[(&str, &str)] =
+    &[("ttl_ms", "--ttl"), ("wait_ms", "--wait"), ("retry_in_ms", "--retry-in"), ("keep_ms", "--keep")];
 
 /// Renders the milliseconds in a sentence as durations with units.
 fn in_units(sentence: &str) -> String {

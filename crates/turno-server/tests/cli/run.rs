@@ -12,6 +12,7 @@ cases![
         a_command_is_not_run_while_another_user_holds_the_lease,
         a_lost_lease_stops_the_command,
         a_command_longer_than_its_lease_keeps_it,
+        a_lease_with_a_minimum_time_stays_held_after_its_command,
     ],
     SQLITE: [
         a_command_that_cannot_be_run_frees_the_lease,
@@ -57,6 +58,27 @@ async fn a_command_is_not_run_while_another_user_holds_the_lease(world: World) {
         let refused = shell.run(&["run", "--resource", "job", "--wait", "100ms", "--", "echo", "ran"]).await;
         assert!(refused.refused(75).contains("leo"), "the refusal names the holder: {refused:?}");
         assert_eq!(refused.out, "");
+    }
+}
+
+async fn a_lease_with_a_minimum_time_stays_held_after_its_command(world: World) {
+    for (index, shell) in ways(&world).await.into_iter().enumerate() {
+        let resource = format!("job:{index}");
+        let words = |time| {
+            ["run", "--resource", &resource, "--instance", "a", "--at-least-for", time, "--", "sh", "-c", "exit 3"]
+        };
+        let refused = shell.run(&words("2h")).await;
+        assert!(refused.refused(2).contains("1h"), "the longest time is named: {refused:?}");
+        assert!(is_free(&world, &resource).await, "a refused time claims nothing");
+        assert_eq!(shell.run(&words("30m")).await.code, Some(3), "the command's exit code");
+        assert!(!is_free(&world, &resource).await);
+        // The same instance is refused, too.
+        let again = shell.run(&words("30m")).await;
+        again.refused(75);
+        let plain = format!("plain:{index}");
+        let zero = shell.run(&["run", "--resource", &plain, "--at-least-for", "0s", "--", "true"]).await;
+        zero.done();
+        assert!(is_free(&world, &plain).await, "no time is kept");
     }
 }
 

@@ -18,6 +18,7 @@ cases![
     a_heartbeat_with_another_holders_fence_is_refused,
     ac7_a_release_frees_the_lease_and_is_safe_to_repeat,
     a_release_as_of_an_older_claim_frees_nothing,
+    a_kept_lease_is_refused_to_every_caller_until_its_time,
     an_override_takes_the_lease_with_a_reason_and_is_audited,
     an_override_without_a_reason_or_the_permission_changes_nothing,
     a_lease_history_has_the_holders_and_the_endings,
@@ -225,6 +226,37 @@ async fn a_release_as_of_an_older_claim_frees_nothing(world: World) {
     assert_eq!((&kept["released"], &kept["state"], &kept["mine"]), (&json!(false), &json!("locked"), &json!(true)));
     let body = json!({ "fence": reload["fence"], "claim": reload["claim"] });
     assert_eq!(ana.post("/v1/leases/caja/release", body).await.expect(200)["released"], true);
+}
+
+async fn a_kept_lease_is_refused_to_every_caller_until_its_time(world: World) {
+    let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
+    let held = claimed(&ana, "report", json!({})).await;
+    let keep = |ms: i64| json!({ "fence": held["fence"], "keep_ms": ms });
+    let long = ana.post("/v1/leases/report/release", keep(3_600_001)).await.problem(400, "ttl_out_of_bounds");
+    assert_eq!((&long["field"], &long["max_ms"]), (&json!("keep_ms"), &json!(3_600_000)));
+    let both = json!({ "fence": held["fence"], "keep_ms": 1, "grace_ms": 1 });
+    for wrong in [keep(-1), both] {
+        let refused = ana.post("/v1/leases/report/release", wrong).await.problem(400, "bad_field");
+        assert_eq!(refused["field"], "keep_ms");
+    }
+    let kept = ana.post("/v1/leases/report/release", keep(1_800_000)).await.expect(200);
+    assert_eq!((&kept["released"], &kept["repeated"]), (&json!(true), &json!(false)));
+    assert!(kept["expires_in_ms"].as_i64() > Some(1_700_000), "{kept}");
+    let seen = leo.get("/v1/leases/report").await.expect(200);
+    assert_eq!((&seen["state"], &seen["kept"], &seen["holder"]["id"]), (&json!("locked"), &json!(true), &json!("ana")));
+    assert_eq!(ana.get("/v1/leases/report").await.expect(200)["mine"], false);
+    for client in [&ana, &leo] {
+        let refused = client.post("/v1/leases/report/claim", json!({})).await.problem(409, "lease_held");
+        assert_eq!((&refused["holder"]["id"], &refused["expires_at"]), (&json!("ana"), &seen["expires_at"]));
+    }
+    assert_eq!(beat(&ana, "report", &held["fence"]).await.problem(409, "lease_lost")["reason"], "released");
+    let again = ana.post("/v1/leases/report/release", keep(5)).await.expect(200);
+    assert_eq!((&again["repeated"], &again["expires_at"]), (&json!(true), &seen["expires_at"]));
+    eva.post("/v1/leases/report/force-release", json!({ "reason": "otra vez" })).await.expect(200);
+    let entry =
+        json!({ "resource": "report", "fence": claimed(&ana, "report", json!({})).await["fence"], "keep_ms": 60_000 });
+    let batch = ana.post("/v1/leases/release", json!({ "leases": [entry] })).await.expect(200);
+    assert_eq!(batch["results"][0]["lease"]["kept"], true, "{batch}");
 }
 
 async fn an_override_takes_the_lease_with_a_reason_and_is_audited(world: World) {

@@ -78,7 +78,7 @@ impl Session {
             15..=34 => Command::Lease {
                 user: random.below(4) as usize,
                 which: random.below(2),
-                kind: random.below(21),
+                kind: random.below(22),
                 stale: random.below(5) == 0,
                 idle: random.below(300) as i64,
             },
@@ -232,6 +232,7 @@ impl Session {
             17 => Action::Leave { fence, claim: stale.then_some(1), grace: Span(idle) },
             18 => Action::Decline { fence, message: stale.then(|| "ahora no".to_owned()) },
             19 => Action::RenewTicket,
+            20 => Action::Keep { fence, claim: stale.then_some(1), keep: Span(idle) },
             _ => Action::LeaveLine,
         };
         let policy = LeasePolicy {

@@ -22,6 +22,7 @@ super::cases![
     the_lease_of_a_dead_instance_is_announced_by_another,
     a_backward_clock_step_delays_and_repeats_no_announcement,
     the_end_of_a_lease_after_leave_is_announced_as_a_release,
+    the_end_of_a_kept_lease_is_announced_as_a_release,
     the_lock_of_a_task_is_announced_when_it_expires,
     a_read_shows_offered_where_a_claim_is_refused_as_offered,
     a_task_shows_offered_where_a_claim_is_refused_as_offered,
@@ -209,6 +210,20 @@ async fn the_end_of_a_lease_after_leave_is_announced_as_a_release(world: World) 
     let name = resource().to_string();
     assert_eq!(news(&mut listener).await, (EventName::LeaseReleased, name.clone(), "ana".to_owned(), None));
     assert_eq!(news(&mut listener).await, offered(&name, "luis"), "the lease ends before its ttl");
+}
+
+async fn the_end_of_a_kept_lease_is_announced_as_a_release(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let fence = world.claim("ana").await.unwrap();
+    world.lease("ana", Action::Keep { fence, claim: None, keep: Span::from_secs(40) }).await.answer.unwrap();
+    assert_eq!(next(&mut listener, &[EventName::LeaseKept]).await.fence, Some(fence));
+    world.advance(30_000);
+    world.lease("luis", Action::JoinLine).await.answer.unwrap();
+    world.advance(10_000);
+    let name = resource().to_string();
+    assert_eq!(news(&mut listener).await, (EventName::LeaseReleased, name.clone(), "ana".to_owned(), None));
+    assert_eq!(news(&mut listener).await, offered(&name, "luis"), "the lease ends after its first expiry");
 }
 
 async fn the_lock_of_a_task_is_announced_when_it_expires(world: World) {

@@ -16,6 +16,7 @@ super::cases![
     a_heartbeat_renews_and_a_late_one_is_refused,
     a_stale_fence_changes_nothing_in_the_database,
     repeating_a_release_gets_the_same_answer_after_later_holders,
+    a_kept_lease_survives_reopening_and_is_refused_to_its_former_holder,
     the_history_is_a_sequence_of_intervals_each_with_one_end,
     an_expired_ownership_is_in_the_history_before_the_next_command,
     line_offer_and_requests_survive_reopening,
@@ -120,6 +121,31 @@ async fn repeating_a_release_gets_the_same_answer_after_later_holders(world: Wor
     }
     let foreign = world.lease("luis", release()).await.answer;
     assert!(matches!(foreign, Err(Refused::Lost { ending: Some(_) })), "another holder's release: {foreign:?}");
+}
+
+async fn a_kept_lease_survives_reopening_and_is_refused_to_its_former_holder(mut world: World) {
+    let fence = world.claim("ana").await.unwrap();
+    let keep = Action::Keep { fence, claim: Some(1), keep: Span::from_secs(600) };
+    let kept = world.lease("ana", keep.clone()).await;
+    assert_eq!(kept.answer, Ok(Outcome::Released { released: true, repeated: false }));
+    world.advance(599_999);
+    world.reopen().await;
+    let (_, stored) = world.turno.lease_state(resource()).await.unwrap();
+    assert_eq!((stored.kept, &stored), (true, &kept.state));
+    for user in ["ana", "luis"] {
+        assert!(matches!(world.claim(user).await, Err(Refused::HeldBy { .. })), "{user}");
+    }
+    let beat = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: true }).await.answer;
+    assert!(matches!(beat, Err(Refused::Lost { ending: Some(end) }) if end.reason == Reason::Released));
+    world.advance(1);
+    assert!(world.claim("ana").await.unwrap() > fence, "a new ownership");
+    let again = world.lease("ana", keep).await.answer;
+    assert_eq!(again, Ok(Outcome::Released { released: true, repeated: true }), "found in the history");
+    let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
+    assert_eq!(
+        (history[0].reason, history[0].cause, history[0].at.0),
+        (Reason::Released, Cause::Released, super::world::START.0 + 600_000)
+    );
 }
 
 async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) {

@@ -74,9 +74,7 @@ impl Job {
     /// deliveries depend on them.
     fn serves_live_holder(&self) -> bool {
         match self {
-            Job::Lease(command, _) => {
-                matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. })
-            }
+            Job::Lease(command, _) => matches!(command.action, Action::Heartbeat { .. }) || command.action.releases(),
             Job::Settle(..) => true,
             _ => false,
         }

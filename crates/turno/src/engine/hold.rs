@@ -28,6 +28,7 @@ pub struct HoldRequest {
     instance: Result<Option<Instance>, Error>,
     ttl: Option<Span>,
     wait: Span,
+    at_least: Span,
 }
 
 /// A held lease. Dropping it releases the lease.
@@ -36,6 +37,9 @@ pub struct Hold {
     turno: Turno,
     command: Command,
     grant: Grant,
+    claimed_at: Time,
+    /// How long the lease stays held after the claim, also if it is released earlier.
+    at_least: Span,
     worked: Arc<AtomicBool>,
     lost: watch::Receiver<Option<Loss>>,
     beating: Option<tokio::task::JoinHandle<()>>,
@@ -72,7 +76,7 @@ impl HoldRequest {
         resource: Result<Resource, Error>,
         instance: Result<Option<Instance>, Error>,
     ) -> HoldRequest {
-        HoldRequest { turno, resource, instance, ttl: None, wait: Span::ZERO }
+        HoldRequest { turno, resource, instance, ttl: None, wait: Span::ZERO, at_least: Span::ZERO }
     }
 
     /// Waits in line for at most `wait`.
@@ -87,6 +91,16 @@ impl HoldRequest {
         self
     }
 
+    /// Keeps the lease held for at least `time` after the claim, also if it is released or dropped earlier. Then no
+    /// process, this one included, can claim it before that time is over: a job runs once per period.
+    ///
+    /// The claim is refused with [`Refused::KeepOutOfBounds`] if `time` is above the policy's `max_ttl`. If this program
+    /// dies before the release, the lease becomes free after its ttl.
+    pub fn at_least_for(mut self, time: Duration) -> HoldRequest {
+        self.at_least = time.into();
+        self
+    }
+
     /// Claims in a separate task. If the caller is dropped before the grant arrives, the lease is released.
     async fn claim_or_give_back(self) -> Result<Option<Hold>, Error> {
         let (sender, answer) = oneshot::channel();
@@ -95,9 +109,13 @@ impl HoldRequest {
     }
 
     async fn claim(self) -> Result<Option<Hold>, Error> {
-        let HoldRequest { turno, resource, instance, ttl, wait } = self;
+        let HoldRequest { turno, resource, instance, ttl, wait, at_least } = self;
         let who = turno.holder(instance?);
         let command = turno.command_of(resource?, who, Action::Claim { ttl, wait: false });
+        let max = command.policy.max_ttl;
+        if at_least > max {
+            return Err(Error::Lease(Refused::KeepOutOfBounds { max }));
+        }
         let answer = if wait > Span::ZERO {
             turno.lease_wait(command.clone(), wait.into()).await?
         } else {
@@ -114,7 +132,7 @@ impl HoldRequest {
         let beat =
             Beat { turno: turno.clone(), command: command.clone(), grant: grant.clone(), worked: worked.clone() };
         let beating = Some(tokio::spawn(beat.run(report_loss)));
-        Ok(Some(Hold { turno, command, grant, worked, lost, beating }))
+        Ok(Some(Hold { turno, command, grant, claimed_at: answer.now, at_least, worked, lost, beating }))
     }
 }
 
@@ -163,7 +181,8 @@ impl Hold {
         }
     }
 
-    /// Releases the lease and waits for the commit. Returns [`Error::Lost`] if the lease was lost before.
+    /// Releases the lease and waits for the commit. With [`HoldRequest::at_least_for`] the lease stays held for the rest
+    /// of that time. Returns [`Error::Lost`] if the lease was lost before.
     pub async fn release(mut self) -> Result<(), Error> {
         if let Some(beating) = self.beating.take() {
             beating.abort();
@@ -178,7 +197,12 @@ impl Hold {
 
     fn release_command(&self) -> Command {
         // Naming the claim keeps a late release from freeing a newer ownership of the same instance.
-        let action = Action::Release { fence: self.grant.fence, claim: Some(self.grant.claim) };
+        let (fence, claim) = (self.grant.fence, Some(self.grant.claim));
+        let rest = self.turno.inner.clock.estimate().until(self.claimed_at + self.at_least).min(self.at_least);
+        let action = match rest {
+            Span::ZERO => Action::Release { fence, claim },
+            keep => Action::Keep { fence, claim, keep },
+        };
         Command { action, ..self.command.clone() }
     }
 }

@@ -138,7 +138,7 @@ impl Turno {
                 }
                 Err(Error::Overloaded)
             }
-            (Action::Release { .. } | Action::Leave { .. }, _) | (_, None) => {
+            (Action::Release { .. } | Action::Leave { .. } | Action::Keep { .. }, _) | (_, None) => {
                 let (decision, state, now) = self.submit(needs, command.clone(), Job::Lease).await?;
                 Ok(LeaseAnswer { answer: decision.answer, state, now })
             }
@@ -329,12 +329,16 @@ impl Turno {
             return Ok(answer);
         };
         let fence = match command.action {
-            Action::Heartbeat { fence, .. } | Action::Release { fence, .. } | Action::Leave { fence, .. } => fence,
+            Action::Heartbeat { fence, .. }
+            | Action::Release { fence, .. }
+            | Action::Leave { fence, .. }
+            | Action::Keep { fence, .. } => fence,
             _ => return Ok(answer),
         };
         *ending = self.inner.store.ending(command.resource.clone(), fence).await?;
-        let release = matches!(command.action, Action::Release { .. } | Action::Leave { .. });
-        if release && ending.as_ref().is_some_and(|ending| ending.repeats_release(fence, &command.who)) {
+        if command.action.releases()
+            && ending.as_ref().is_some_and(|ending| ending.repeats_release(fence, &command.who))
+        {
             answer.answer = Ok(Outcome::Released { released: true, repeated: true });
         }
         Ok(answer)

@@ -55,9 +55,7 @@ impl LeaseGroup {
 
     /// Returns whether a command may create a lease. Then missing rows are inserted before they are locked.
     pub fn may_create(&self) -> bool {
-        let keeps = |action: &Action| {
-            matches!(action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. } | Action::Look)
-        };
+        let keeps = |action: &Action| action.releases() || matches!(action, Action::Heartbeat { .. } | Action::Look);
         !self.commands.iter().all(|command| keeps(&command.action))
     }
 

@@ -43,9 +43,10 @@ pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
     let shown = word("lease", state(lease));
     card.line(
         "state",
-        match lease["mine"] == true {
-            true => render(&Message::new("lease-mine").text("state", shown)),
-            false => shown,
+        match (lease["mine"] == true, lease["kept"] == true) {
+            (true, _) => render(&Message::new("lease-mine").text("state", shown)),
+            (_, true) => render(&Message::new("lease-kept-state").text("state", shown)),
+            _ => shown,
         },
     );
     if lease["holder"].is_object() {
@@ -76,6 +77,10 @@ pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
 pub(in crate::cli) fn sentence(answer: &Answer, lease: &Value) -> String {
     let resource = lease["resource"].as_str().map_or_else(|| Message::new("lease-this"), Message::verbatim);
     let sentence = match state(lease) {
+        "locked" if lease["kept"] == true => {
+            let kept = Message::new("lease-kept").message("resource", resource);
+            kept.text("person", person(&lease["holder"])).text("until", answer.when(&lease["expires_at"]))
+        }
         "locked" => {
             let who = match lease["mine"] == true {
                 true => Message::new("lease-you"),

@@ -7,6 +7,7 @@ use turno::core::id::Resource;
 use turno::core::lease::Cause;
 use turno::lease::{Hold, Loss};
 
+use super::super::duration;
 use super::super::global::{GlobalArgs, refused};
 use super::NOT_GRANTED;
 use super::remote::Remote;
@@ -23,6 +24,20 @@ pub(super) struct LeaseRequest {
     pub(super) instance: String,
     pub(super) ttl: Option<Duration>,
     pub(super) wait: Duration,
+    /// How long the lease stays held after the claim, even if the command ends earlier.
+    pub(super) at_least: Duration,
+}
+
+impl LeaseRequest {
+    /// Refuses `--at-least-for` above the policy's `max_ttl_ms`.
+    pub(super) fn check_at_least(&self, max: Duration) -> Result<(), Failure> {
+        if self.at_least <= max {
+            return Ok(());
+        }
+        let message = Message::new("run-at-least").text("resource", &self.resource);
+        let [asked, max] = [self.at_least, max].map(|time| duration::typed(duration::millis(time).unsigned_abs()));
+        Err(Failure::usage(message.text("asked", asked).text("max", max)))
+    }
 }
 
 /// A held lease that is renewed in the background.
@@ -42,17 +57,20 @@ impl Held {
     /// Claims the lease on the database.
     pub(super) async fn claim_on_database(global: &GlobalArgs, request: LeaseRequest) -> Result<Held, Failure> {
         let turno = global.open().await?.turno;
-        let mut asked = turno.lease(request.resource.as_str()).hold(&request.instance).wait(request.wait);
+        let resource = Resource::new(request.resource.as_str()).map_err(|bad| refused(Error::from(bad)))?;
+        request.check_at_least(turno.lease_policy(&resource).max_ttl.into())?;
+        let lease = turno.lease(resource.clone());
+        let mut asked = lease.hold(&request.instance).wait(request.wait).at_least_for(request.at_least);
         if let Some(ttl) = request.ttl {
             asked = asked.ttl(ttl);
         }
         if let Some(hold) = asked.await.map_err(refused)? {
             return Ok(Held { resource: request.resource, backend: Backend::Direct(Box::new(hold)) });
         }
-        let resource = Resource::new(request.resource.as_str()).map_err(|bad| refused(Error::from(bad)))?;
         let (_, state) = turno.lease_state(resource).await.map_err(refused)?;
         let message = |id| Message::new(id).text("resource", &request.resource);
         Err(refusal(match (&state.grant, &state.offer) {
+            (Some(grant), _) if state.kept => message("run-kept").text("time", Stamp(grant.expires_at)),
             (Some(grant), _) => {
                 let instance = grant.holder.instance.as_ref().map_or_else(String::new, |name| format!(", {name}"));
                 let held = message("run-held").text("person", format_args!("{}{instance}", grant.holder.name));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::super::lease::{ClaimArgs, try_claim};
+use super::super::lease::{Body, ClaimArgs, try_claim};
 use super::super::output::talk;
 use super::held::{LeaseRequest, not_granted};
 use crate::client::{Client, Refusal, part};
@@ -24,6 +24,9 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 pub(super) struct Remote {
     beat: Beat,
     claim: i64,
+    /// Runs since the claim was answered.
+    held: Stopwatch,
+    at_least: Duration,
     lost: watch::Receiver<Option<Message>>,
     beating: JoinHandle<()>,
 }
@@ -53,9 +56,14 @@ impl Life {
 impl Remote {
     pub(super) async fn claim(client: Client, request: LeaseRequest) -> Result<Remote, Failure> {
         let path = format!("/v1/leases/{}", part(&request.resource));
-        let instance = request.instance;
+        if !request.at_least.is_zero() {
+            let policy = &client.get(&path).await?.json["policy"];
+            request.check_at_least(millis(&policy["max_ttl_ms"]).unwrap_or_default())?;
+        }
+        let (instance, at_least) = (request.instance, request.at_least);
         let asked = ClaimArgs { instance: Some(instance.clone()), ttl: request.ttl, wait: Some(request.wait) };
         let (answer, mut since) = try_claim(&client, &format!("{path}/claim"), &asked).await.map_err(refused)?;
+        let held = Stopwatch::start();
         let lease = answer.json;
         let (Some(fence), Some(mut lives)) = (lease["fence"].as_i64(), millis(&lease["expires_in_ms"])) else {
             return Err(Failure::failed(Message::new("run-no-fence")));
@@ -71,7 +79,7 @@ impl Remote {
         }
         let (loss_sender, lost) = watch::channel(None);
         let beating = tokio::spawn(keep_alive(beat.clone(), Life { since, lives }, every, loss_sender));
-        Ok(Remote { beat, claim: lease["claim"].as_i64().unwrap_or(0), lost, beating })
+        Ok(Remote { beat, claim: lease["claim"].as_i64().unwrap_or(0), held, at_least, lost, beating })
     }
 
     pub(super) fn fence(&self) -> i64 {
@@ -90,7 +98,10 @@ impl Remote {
     pub(super) async fn release(self) -> Option<Message> {
         self.beating.abort();
         let Beat { client, path, instance, fence } = &self.beat;
-        let body = json!({ "fence": fence, "claim": self.claim, "instance": instance });
+        let keep = self.at_least.saturating_sub(self.held.elapsed());
+        let body = Body::new().with("fence", *fence).with("claim", self.claim).with("instance", instance.as_str());
+        // Omitted if nothing is kept, because a server of 0.1.0 does not know the field.
+        let body = body.span("keep_ms", (!keep.is_zero()).then_some(keep));
         match client.try_post(&format!("{path}/release"), &body).await {
             Ok(_) => None,
             Err(refusal) if refusal.code.as_deref() == Some("lease_lost") => Some(refusal.into_cause()),

@@ -44,7 +44,7 @@ impl Lock {
             (None, Some(offer)) => ("offered", Some(&offer.to), None),
             (None, None) => ("free", None, None),
         };
-        let mine = holder.is_some_and(|holder| holder.user.as_str() == me);
+        let mine = !state.kept && holder.is_some_and(|holder| holder.user.as_str() == me);
         let who = holder.map(|holder| holder.name.clone()).unwrap_or_default();
         let fence = state.live(now).map(|grant| grant.fence);
         let expires = state.live(now).map(|grant| grant.expires_at);

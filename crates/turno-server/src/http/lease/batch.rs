@@ -97,6 +97,9 @@ struct ReleaseEntry {
     fence: Fence,
     /// The `claim` number that the caller has seen. If the holder has claimed again since, the release frees nothing.
     claim: Option<i64>,
+    /// How long the lease stays held after the release, as for one lease.
+    #[schema(minimum = 0)]
+    keep_ms: Option<i64>,
     /// The process that releases, if the claim named one.
     instance: Option<String>,
 }
@@ -215,8 +218,8 @@ async fn leases_release(
         .leases
         .into_iter()
         .map(|entry| {
-            let ReleaseEntry { resource, fence, claim, instance } = entry;
-            let action = ReleaseBody { fence, claim, grace_ms: None, instance: None }.action();
+            let ReleaseEntry { resource, fence, claim, keep_ms, instance } = entry;
+            let action = ReleaseBody { fence, claim, grace_ms: None, keep_ms, instance: None }.action();
             let command = parse_names(&resource, instance)
                 .and_then(|(resource, instance)| Ok(caller.0.command_of(resource, caller.holder(instance), action?)));
             (resource, command)

@@ -14,7 +14,8 @@ use super::{LeaseView, act, span};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
-use crate::http::problem::Problem;
+use crate::http::problem::{Code, Problem};
+use crate::texts::message::Message;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(lease_heartbeat)).routes(routes!(lease_release))
@@ -113,6 +114,10 @@ pub(in crate::http) struct ReleaseBody {
     /// How long to keep the lease in case the holder comes back, for a page that may be reloading. Default: 0.
     #[schema(minimum = 0, maximum = 60000)]
     pub(super) grace_ms: Option<i64>,
+    /// Releases the lease, but keeps it from every caller for this time, without heartbeats: for a job that may run once
+    /// per period. At most `max_ttl_ms`. Default: 0.
+    #[schema(minimum = 0)]
+    pub(super) keep_ms: Option<i64>,
     /// The process that releases, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     pub(super) instance: Option<Instance>,
@@ -121,10 +126,16 @@ pub(in crate::http) struct ReleaseBody {
 impl ReleaseBody {
     pub(super) fn action(&self) -> Result<Action, Problem> {
         let (fence, claim) = (self.fence, self.claim);
-        Ok(match span("grace_ms", self.grace_ms, GRACE_MAX)? {
-            Some(grace) if grace > Span::ZERO => Action::Leave { fence, claim, grace: Span(grace.0 + ENDING_SPARE.0) },
-            _ => Action::Release { fence, claim },
-        })
+        let grace = span("grace_ms", self.grace_ms, GRACE_MAX)?.unwrap_or(Span::ZERO);
+        let keep = span("keep_ms", self.keep_ms, i64::MAX)?.unwrap_or(Span::ZERO);
+        match (grace > Span::ZERO, keep > Span::ZERO) {
+            (false, false) => Ok(Action::Release { fence, claim }),
+            (true, false) => Ok(Action::Leave { fence, claim, grace: Span(grace.0 + ENDING_SPARE.0) }),
+            (false, true) => Ok(Action::Keep { fence, claim, keep }),
+            (true, true) => {
+                Err(Problem::new(Code::BadField).field("keep_ms").cause(Message::new("error-keep-and-grace")))
+            }
+        }
     }
 }
 
@@ -134,7 +145,8 @@ impl ReleaseBody {
 pub(in crate::http) struct Released {
     #[serde(flatten)]
     lease: LeaseView,
-    /// False if the same holder has claimed again since, or if `grace_ms` keeps the lease.
+    /// True if the caller's ownership is over. With `keep_ms` the lease stays held nevertheless. False if the same holder
+    /// has claimed again since, or if `grace_ms` keeps the lease.
     released: bool,
     /// True if this ownership had already been released.
     repeated: bool,

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use turno::core::id::UserId;
 use turno::core::lease::{Ending, Grant, Holder, Lost, Policy, Refused, Request, State};
-use turno::core::time::Time;
+use turno::core::limits::SPAN_MIN;
+use turno::core::time::{Span, Time};
 
 use crate::http::caller::Caller;
 use crate::http::problem::{Code, Problem};
@@ -120,7 +121,9 @@ pub(crate) struct LeaseView {
     expires_at: Option<Stamp>,
     /// Time until the lease expires, at `server_time`.
     expires_in_ms: Option<i64>,
-    /// Time until the rolling timeout. Null if the policy has none.
+    /// True if the holder has released the lease with `keep_ms`. It stays held until `expires_at`.
+    kept: bool,
+    /// Time until the rolling timeout. Null if the policy has none, or if the lease is kept.
     rolling_in_ms: Option<i64>,
     /// The server's time. Compute remaining times from it, not from the client's clock.
     server_time: Stamp,
@@ -162,9 +165,10 @@ impl LeaseView {
             heartbeat_at: live.map(|grant| grant.heartbeat_at.into()),
             expires_at: live.map(|grant| grant.expires_at.into()),
             expires_in_ms: live.map(|grant| now.until(grant.expires_at).0),
-            rolling_in_ms: live.and_then(rolling),
+            kept: live.is_some() && state.kept,
+            rolling_in_ms: live.filter(|_| !state.kept).and_then(rolling),
             server_time: now.into(),
-            mine: live.is_some_and(|grant| who.speaks_for(&grant.holder)),
+            mine: live.is_some_and(|grant| !state.kept && who.speaks_for(&grant.holder)),
             waiting: line().count(),
             position: line().position(|ticket| who.speaks_for(&ticket.who)).map(|index| index + 1),
             offered_to: offer.map(|offer| (&offer.to).into()),
@@ -244,10 +248,14 @@ pub(super) fn refusal_problem(caller: &Caller, who: &Holder, refused: &Refused, 
         Refused::LineFull => Problem::new(Code::LineFull),
         Refused::AlreadyHolder => Problem::new(Code::AlreadyHolder).with("lease", lease()),
         Refused::IdleMissing => Problem::new(Code::IdleRequired).field("idle_ms"),
-        Refused::TtlOutOfBounds { max } => {
-            Problem::new(Code::TtlOutOfBounds).field("ttl_ms").arg("max", max.0).with("max_ms", max.0)
-        }
+        Refused::TtlOutOfBounds { max } => out_of_bounds("ttl_ms", SPAN_MIN, *max),
+        Refused::KeepOutOfBounds { max } => out_of_bounds("keep_ms", Span::ZERO, *max),
     }
+}
+
+fn out_of_bounds(field: &str, min: Span, max: Span) -> Problem {
+    let problem = Problem::new(Code::TtlOutOfBounds).field(field).arg("field", field);
+    problem.arg("min", min.0).arg("max", max.0).with("max_ms", max.0)
 }
 
 /// Builds the problem for a lost lease. The cause selects the sentence, which also names the new holder.

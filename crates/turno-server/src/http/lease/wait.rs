@@ -43,8 +43,7 @@ async fn wait_in_line(
 /// Leaves the line. A claim that was in flight may have been granted meanwhile; then that grant is the answer.
 async fn leave(caller: &Caller, command: &Command) -> Result<LeaseAnswer, Problem> {
     let left = caller.0.lease_command(Command { action: Action::LeaveLine, ..command.clone() }).await?;
-    let granted = left.state.live(left.now).is_some_and(|grant| grant.holder.is(&command.who));
-    if granted {
+    if left.state.live(left.now).is_some() && left.state.held_by(&command.who) {
         Ok(LeaseAnswer { answer: Ok(Outcome::Claimed { renewed: false }), ..left })
     } else {
         Err(Problem::new(Code::Stopping))

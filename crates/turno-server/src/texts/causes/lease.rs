@@ -17,6 +17,7 @@ impl Cause for Refused {
             Refused::LineFull => Message::new("error-line-full"),
             Refused::AlreadyHolder => Message::new("error-already-holder"),
             Refused::IdleMissing => Message::new("error-idle-required"),
+            Refused::KeepOutOfBounds { max } => Message::new("error-keep").number("max", max.0),
             Refused::TtlOutOfBounds { max } => Message::new("error-ttl").number("min", SPAN_MIN.0).number("max", max.0),
         }
     }

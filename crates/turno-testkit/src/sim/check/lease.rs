@@ -27,6 +27,14 @@ struct Own {
     expires_at: Time,
     /// Whether `leave` was accepted: the ownership then ends as released.
     leaving: bool,
+    /// Whether `keep` was accepted: the holder cannot use the ownership any more, and it ends as released.
+    kept: bool,
+}
+
+impl Own {
+    fn is_held_by(&self, who: &Holder) -> bool {
+        !self.kept && self.holder.is(who)
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -202,7 +210,7 @@ impl Lease {
         self.line.forget_dead(now);
         let expired = self.own.take_if(|own| own.expires_at <= now);
         if let Some(own) = &expired {
-            self.over(own.clone(), if own.leaving { Reason::Released } else { Reason::Expired });
+            self.over(own.clone(), if own.leaving || own.kept { Reason::Released } else { Reason::Expired });
             self.lapsed = Some(own.clone());
         }
         let pinned = matches!(answer, Err(Refused::Pinned));
@@ -217,6 +225,7 @@ impl Lease {
             Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
             Action::Release { .. } => self.release(command, answer, now)?,
             Action::Leave { .. } => self.leave(command, answer, view, now)?,
+            Action::Keep { .. } => self.keep(command, answer, view, now)?,
             Action::ForceRelease { .. } => {
                 if let Some(own) = self.own.take() {
                     self.over(own, Reason::Forced);
@@ -224,7 +233,7 @@ impl Lease {
             }
             Action::RequestRelease { .. } | Action::Decline { .. } | Action::Expel { .. } | Action::Look => {}
             Action::JoinLine => {
-                let holds = self.own.as_ref().is_some_and(|own| own.holder.is(&command.who));
+                let holds = self.own.as_ref().is_some_and(|own| own.is_held_by(&command.who));
                 if let Ok(Outcome::InLine { position, .. }) = answer {
                     self.stood(command, Some(*position), now)?;
                 } else if !holds {
@@ -252,7 +261,9 @@ impl Lease {
 
     /// Checks that a late holder learns how its ownership really ended.
     fn check_ending(&self, at: &Resource, fence: Fence, ending: &Ending) -> Checked {
+        let kept = self.own.as_ref().is_some_and(|own| own.kept && own.fence == fence);
         match self.over.get(&fence) {
+            None if kept && ending.reason == Reason::Released => Ok(()),
             Some((reason, _)) if *reason == ending.reason && ending.grant.fence == fence => Ok(()),
             other => fault("L3", at, format!("answered that it ended as {ending:?}, but it was {other:?}")),
         }

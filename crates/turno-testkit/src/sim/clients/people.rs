@@ -58,9 +58,10 @@ impl Person {
                 55..67 => Action::Claim { ttl: None, wait: false },
                 67..85 => {
                     let claim = scene.rng.percent(75).then_some(claim);
-                    match scene.rng.below(3) {
+                    match scene.rng.below(4) {
                         // The page closed and may be reloaded, so any call may follow.
                         0 => Action::Leave { fence, claim, grace: Span(scene.rng.between(1, 120)) },
+                        1 => Action::Keep { fence, claim, keep: Span(scene.rng.between(1, 1_050)) },
                         _ => Action::Release { fence, claim },
                     }
                 }

@@ -93,6 +93,29 @@ impl Lease {
         self.accepted(grant.holder.clone(), action).await.map(drop)
     }
 
+    /// Releases a grant, but keeps the lease held for `time`, without heartbeats. Until then every claim is refused, also
+    /// the former holder's. Refused with [`Refused::KeepOutOfBounds`](turno_core::lease::Refused::KeepOutOfBounds) if
+    /// `time` is above the policy's `max_ttl`.
+    ///
+    /// ```
+    /// # use turno::Turno;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-keep-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use std::time::Duration;
+    /// let report = turno.lease("report:nightly");
+    /// let grant = report.claim("ana").await?;
+    /// report.release_and_keep(&grant, Duration::from_secs(1800)).await?;
+    /// assert_eq!(report.claim("ana").await.unwrap_err().code(), "lease_held");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn release_and_keep(&self, grant: &Grant, time: Duration) -> Result<(), Error> {
+        let action = Action::Keep { fence: grant.fence, claim: Some(grant.claim), keep: time.into() };
+        self.accepted(grant.holder.clone(), action).await.map(drop)
+    }
+
     /// Takes the lease from its holder. Needs `locks.override`, and is audited with the reason.
     pub async fn force_claim<H>(&self, who: H, reason: &str) -> Result<Grant, Error>
     where

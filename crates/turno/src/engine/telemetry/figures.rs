@@ -22,7 +22,7 @@ const KINDS: [&str; 10] =
     ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "clear", "mixed"];
 const MIXED: usize = KINDS.len() - 1;
 
-const ACTIONS: [&str; 14] = [
+const ACTIONS: [&str; 15] = [
     "claim",
     "heartbeat",
     "release",
@@ -36,6 +36,7 @@ const ACTIONS: [&str; 14] = [
     "decline",
     "look",
     "keep_place",
+    "keep",
     "expire",
 ];
 const EXPIRE: usize = ACTIONS.len() - 1;
@@ -253,6 +254,7 @@ fn action_index(action: &Action) -> usize {
         Action::Decline { .. } => 10,
         Action::Look => 11,
         Action::RenewTicket => 12,
+        Action::Keep { .. } => 13,
     }
 }
 
@@ -279,7 +281,7 @@ fn outcome(answer: &Result<Outcome, Refused>) -> &'static str {
         Err(Refused::LineFull) => "line_full",
         Err(Refused::AlreadyHolder) => "already_holder",
         Err(Refused::IdleMissing) => "idle_missing",
-        Err(Refused::TtlOutOfBounds { .. }) => "ttl_out_of_bounds",
+        Err(Refused::TtlOutOfBounds { .. } | Refused::KeepOutOfBounds { .. }) => "ttl_out_of_bounds",
     }
 }
 

@@ -152,9 +152,10 @@ impl Line {
         };
         let holder = grant.map(|grant| &grant.holder).filter(|holder| !holder.is(&command.who));
         let given = match command.action {
-            Action::Heartbeat { fence, .. } | Action::Release { fence, .. } | Action::Leave { fence, .. } => {
-                Some(fence)
-            }
+            Action::Heartbeat { fence, .. }
+            | Action::Release { fence, .. }
+            | Action::Leave { fence, .. }
+            | Action::Keep { fence, .. } => Some(fence),
             _ => None,
         };
         Line::Lease(Box::new(LeaseLine {
@@ -172,9 +173,8 @@ fn refused_what(action: &Action) -> &'static str {
     match action {
         Action::Claim { .. } | Action::ForceClaim { .. } => "claim refused",
         Action::Heartbeat { .. } => "heartbeat refused",
-        Action::Release { .. } | Action::Leave { .. } | Action::ForceRelease { .. } | Action::Expel { .. } => {
-            "release refused"
-        }
+        Action::Release { .. } | Action::Leave { .. } | Action::Keep { .. } => "release refused",
+        Action::ForceRelease { .. } | Action::Expel { .. } => "release refused",
         Action::Look => "look refused",
         Action::Decline { .. } => "answer refused",
         Action::RequestRelease { .. } | Action::JoinLine | Action::RenewTicket | Action::LeaveLine => {
@@ -194,6 +194,7 @@ fn why(refused: &Refused) -> &'static str {
         Refused::AlreadyHolder => "already holder",
         Refused::IdleMissing => "idle_ms missing",
         Refused::TtlOutOfBounds { .. } => "ttl out of bounds",
+        Refused::KeepOutOfBounds { .. } => "keep out of bounds",
     }
 }
 

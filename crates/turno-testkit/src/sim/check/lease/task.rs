@@ -53,7 +53,7 @@ impl Leases {
             (task::Action::Cancel { .. }, Ok(_)) => {
                 let own = self.all.get(&resource).and_then(|lease| lease.own.as_ref());
                 let own = own.filter(|own| outcome.now < own.expires_at);
-                if own.is_some_and(|own| !command.who.speaks_for(&own.holder)) {
+                if own.is_some_and(|own| own.kept || !command.who.speaks_for(&own.holder)) {
                     return fault("L3", &resource, format!("cancelled under {own:?}"));
                 }
                 let release = |own: &Own| Action::Release { fence: own.fence, claim: None };
@@ -87,7 +87,11 @@ impl Leases {
         let lease = self.all.get(at);
         let own = lease.and_then(|lease| lease.own.as_ref().or(lease.lapsed.as_ref()));
         let good = own.is_some_and(|own| {
-            own.fence == fence && who.speaks_for(&own.holder) && own.locked_at <= now && now < own.expires_at
+            own.fence == fence
+                && !own.kept
+                && who.speaks_for(&own.holder)
+                && own.locked_at <= now
+                && now < own.expires_at
         });
         if !good {
             let text = format!("{} acted under fence {} at {}; in force: {own:?}", who.user, fence.0, now.0);

@@ -1,4 +1,4 @@
-//! Invariants of the lease actions claim, heartbeat, leave and release.
+//! Invariants of the lease actions claim, heartbeat, leave, keep and release.
 
 use super::super::{Checked, fault};
 use super::{Lease, Own};
@@ -21,7 +21,7 @@ impl Lease {
                 let (Some(own), Some(grant)) = (&mut self.own, &view.grant) else {
                     return fault("L9", at, "a free lease was renewed");
                 };
-                let same = own.holder.is(who) && own.fence == grant.fence && own.locked_at == grant.locked_at;
+                let same = own.is_held_by(who) && own.fence == grant.fence && own.locked_at == grant.locked_at;
                 if !same || grant.claim != own.claim + 1 || grant.expires_at < own.expires_at {
                     return fault("L9", at, format!("{own:?} was renewed to {grant:?}"));
                 }
@@ -38,7 +38,7 @@ impl Lease {
                     Some(own) if !forced => {
                         return fault("L1", at, format!("granted while {own:?} was live"));
                     }
-                    Some(own) if own.holder.is(who) => {
+                    Some(own) if own.is_held_by(who) => {
                         return fault("L9", at, "the holder's own override must renew");
                     }
                     Some(own) => self.over(own, Reason::Forced),
@@ -63,6 +63,7 @@ impl Lease {
                     worked_at: now,
                     expires_at: grant.expires_at,
                     leaving: false,
+                    kept: false,
                 });
                 Ok(())
             }
@@ -70,7 +71,7 @@ impl Lease {
                 let held = self
                     .own
                     .as_ref()
-                    .is_some_and(|own| own.fence == grant.fence && !own.holder.is(who) && now < own.expires_at);
+                    .is_some_and(|own| own.fence == grant.fence && !own.is_held_by(who) && now < own.expires_at);
                 if !held {
                     return fault("L13", at, format!("refused for {grant:?}, which is not live"));
                 }
@@ -99,7 +100,7 @@ impl Lease {
     }
 
     fn is_live(&self, fence: Fence, who: &Holder) -> bool {
-        self.own.as_ref().is_some_and(|own| own.fence == fence && who.speaks_for(&own.holder))
+        self.own.as_ref().is_some_and(|own| own.fence == fence && !own.kept && who.speaks_for(&own.holder))
     }
 
     pub(super) fn beat(
@@ -174,6 +175,38 @@ impl Lease {
         Ok(())
     }
 
+    /// Checks `keep`: the caller's own lease stays held for exactly the given time, and no other lease changes.
+    pub(super) fn keep(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let Action::Keep { fence, claim, keep } = &command.action else {
+            return Ok(());
+        };
+        let max = command.policy.max_ttl.max(command.policy.ttl);
+        if let Err(Refused::KeepOutOfBounds { .. }) = answer {
+            return if *keep > max { Ok(()) } else { fault("L10", &command.resource, format!("{keep:?} was refused")) };
+        }
+        let live = self.is_live(*fence, &command.who);
+        let current = |own: &&mut Own| live && claim.is_none_or(|claim| claim >= own.claim);
+        let Some(own) = self.own.as_mut().filter(current) else {
+            let release = Action::Release { fence: *fence, claim: *claim };
+            return self.release(&Command { action: release, ..command.clone() }, answer, now);
+        };
+        own.expires_at = now + *keep;
+        (own.kept, own.leaving) = (true, false);
+        let seen = view.grant.as_ref().map(|grant| (grant.fence, grant.expires_at));
+        let released = matches!(answer, Ok(Outcome::Released { released: true, repeated: false }));
+        if !released || *keep > max || seen != Some((own.fence, own.expires_at)) {
+            let text = format!("keeping {own:?} was answered {answer:?}; seen is {seen:?}");
+            return fault("L10", &command.resource, text);
+        }
+        Ok(())
+    }
+
     pub(super) fn release(&mut self, command: &Command, answer: &Result<Outcome, Refused>, now: Time) -> Checked {
         let Action::Release { fence, claim } = &command.action else {
             return Ok(());
@@ -182,7 +215,9 @@ impl Lease {
         let live = self.is_live(*fence, &command.who);
         let older = self.own.as_ref().is_some_and(|own| claim.is_some_and(|claim| claim < own.claim));
         let ended = self.over.get(fence);
-        let was_mine = ended.is_some_and(|(how, who)| *how == Reason::Released && command.who.speaks_for(who));
+        let kept = self.own.as_ref().filter(|own| own.kept && own.fence == *fence).map(|own| &own.holder);
+        let ended = ended.filter(|(how, _)| *how == Reason::Released).map(|(_, who)| who);
+        let was_mine = kept.or(ended).is_some_and(|who| command.who.speaks_for(who));
         let right = match answer {
             Ok(Outcome::Released { released: true, repeated: false }) => live && !older,
             Ok(Outcome::Released { released: true, repeated: true }) => !live && was_mine,

@@ -19,8 +19,9 @@ pub(in super::super) fn state(row: &Row, at: usize, resource: Resource) -> Resul
         state.grant = Some(grant(row, at)?);
     }
     if let Some(text) = get::<Option<&str>>(row, at + 11)? {
-        let Waiting(line, offer, requests, leaving) = serde_json::from_str(text).map_err(garbled)?;
-        (state.line, state.offer, state.requests, state.leaving) = (line, offer, requests, leaving);
+        let Waiting(line, offer, requests, leaving, kept) = serde_json::from_str(text).map_err(garbled)?;
+        (state.line, state.offer, state.requests) = (line, offer, requests);
+        (state.leaving, state.kept) = (leaving, kept);
     }
     if let Some(text) = get::<Option<&str>>(row, at + 12)? {
         state.ended = Some(serde_json::from_str::<Ended>(text).map_err(garbled)?.into_ending()?);
@@ -59,14 +60,15 @@ fn grant(row: &Row, at: usize) -> Result<Grant, TripError> {
     })
 }
 
-/// Renders the line, the offer, the requests and the `leaving` flag; `None` if there are none of them.
+/// Renders the line, the offer, the requests and the flags `leaving` and `kept`; `None` if there are none of them.
 pub(in super::super) fn waiting_to(state: &State) -> Option<String> {
-    let State { line, offer, requests, leaving, .. } = state;
+    let State { line, offer, requests, leaving, kept, .. } = state;
     let empty = line.is_empty() && offer.is_none() && requests.is_empty();
-    match leaving {
-        // The flag is written only if it is set, because older programs read three elements.
-        true => Some(json(&(line, offer, requests, leaving))),
-        false => (!empty).then(|| json(&(line, offer, requests))),
+    // A flag is written only if it is set, because older programs read fewer elements.
+    match (leaving, kept) {
+        (_, true) => Some(json(&(line, offer, requests, leaving, kept))),
+        (true, false) => Some(json(&(line, offer, requests, leaving))),
+        (false, false) => (!empty).then(|| json(&(line, offer, requests))),
     }
 }
 
@@ -94,7 +96,7 @@ fn json(value: &impl Serialize) -> String {
 }
 
 #[derive(Deserialize)]
-struct Waiting(Vec<Ticket>, Option<Offer>, Vec<Request>, #[serde(default)] bool);
+struct Waiting(Vec<Ticket>, Option<Offer>, Vec<Request>, #[serde(default)] bool, #[serde(default)] bool);
 
 type GrantParts = (UserId, String, Option<Instance>, Fence, i64, Span, (Time, Time, Time, Time), bool);
 

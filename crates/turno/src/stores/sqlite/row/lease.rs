@@ -23,6 +23,8 @@ struct Waiting {
     requests: Vec<Request>,
     #[serde(default)]
     leaving: bool,
+    #[serde(default)]
+    kept: bool,
 }
 
 /// The same, for writing.
@@ -32,6 +34,8 @@ struct WaitingRef<'a> {
     offer: Option<&'a Offer>,
     requests: &'a [Request],
     leaving: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    kept: bool,
 }
 
 pub(in super::super) fn state(row: &Row<'_>, resource: Resource) -> Result<State, Error> {
@@ -42,6 +46,7 @@ pub(in super::super) fn state(row: &Row<'_>, resource: Resource) -> Result<State
         state.offer = waiting.offer;
         state.requests = waiting.requests;
         state.leaving = waiting.leaving;
+        state.kept = waiting.kept;
     }
     state.look_at = row.get::<_, Option<i64>>(LOOK)?.map(Time);
     Ok(state)
@@ -84,9 +89,10 @@ pub(in super::super) fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<End
 }
 
 pub(in super::super) fn save_state(save: &mut Statement<'_>, state: &State) -> Result<(), StoreError> {
-    let State { line, offer, requests, leaving, .. } = state;
-    let waits = !line.is_empty() || offer.is_some() || !requests.is_empty() || *leaving;
-    let waiting = waits.then(|| json(&WaitingRef { line, offer: offer.as_ref(), requests, leaving: *leaving }));
+    let State { line, offer, requests, leaving, kept, .. } = state;
+    let (leaving, kept) = (*leaving, *kept);
+    let waits = !line.is_empty() || offer.is_some() || !requests.is_empty() || leaving || kept;
+    let waiting = waits.then(|| json(&WaitingRef { line, offer: offer.as_ref(), requests, leaving, kept }));
     bind_grant(save, 1, state.grant.as_ref())?;
     save.raw_bind_parameter(GRANT + 1, waiting)?;
     bind_ending(save, GRANT + 2, state.ended.as_ref())?;
