@@ -251,4 +251,3 @@ span-days = { $count ->
 
 # /locks/clear
 
-locks-cleared = All locks and queues have been cleared

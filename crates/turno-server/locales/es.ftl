@@ -251,4 +251,3 @@ span-days = { $count ->
 
 # /locks/clear
 
-locks-cleared = Todos los locks y colas han sido limpiados

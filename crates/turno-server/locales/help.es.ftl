@@ -121,6 +121,8 @@ help--otlp-endpoint = Envía trazas a este colector de OpenTelemetry
 help--keep-history-days = Cuánto tiempo se recuerda quién tuvo qué
 help--log-format = text, json, o auto: text en una terminal, json en otra parte
 help--log-level = error, warn, info, debug o trace, también por módulo, como en info,turno=debug
+help--language = es o en: el idioma de las respuestas a peticiones sin Accept-Language
+help--stop-drain-ms = Cuánto responde 503 /readyz antes de parar, mientras lo demás se sirve; 5000 en producción
 help--limits-requests = Peticiones en curso a la vez; una toma que espera es una
 help--limits-connections = Conexiones abiertas
 help--limits-listeners = Flujos de eventos abiertos

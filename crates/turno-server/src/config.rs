@@ -26,6 +26,7 @@ pub(crate) use origin::{Origin, Shown};
 pub(crate) use text::Network;
 
 use crate::failure::Failure;
+use crate::texts::Language;
 use crate::texts::message::Message;
 use field::Value;
 use key::{KEYS, Key};
@@ -91,7 +92,9 @@ pub(crate) struct Limits {
     pub(crate) listeners: usize,
     /// The longest time a request may take.
     pub(crate) request_timeout: Duration,
-    /// How long requests may continue after the server is asked to stop.
+    /// How long the server goes on after it is asked to stop, while `/readyz` fails.
+    pub(crate) stop_drain: Duration,
+    /// How long running requests may continue after that.
     pub(crate) stop_grace: Duration,
 }
 
@@ -103,6 +106,7 @@ impl Default for Limits {
             connections: 20_000,
             listeners: 10_000,
             request_timeout: Duration::from_secs(60),
+            stop_drain: Duration::ZERO,
             stop_grace: Duration::from_secs(10),
         }
     }
@@ -139,6 +143,8 @@ pub(crate) struct Settings {
     pub(crate) otlp_endpoint: Option<String>,
     /// How long the history of ended ownerships is kept.
     pub(crate) keep_history: Span,
+    /// The language of answers to requests without `Accept-Language`.
+    pub(crate) language: Language,
     pub(crate) log: Log,
     pub(crate) limits: Limits,
     /// The private addresses for endpoints set over the API.
@@ -281,7 +287,8 @@ impl Chosen {
             (None, Some(text)) => Some((text.as_str(), Origin::Environment(key.variable))),
             (None, None) => None,
         };
-        let given = given.or(if written.is_some() { None } else { key.default.map(|text| (text, Origin::Default)) });
+        let given =
+            given.or(if written.is_some() { None } else { self.default_of(key).map(|text| (text, Origin::Default)) });
         let won = match given {
             Some((text, origin)) => {
                 let value = key.shape.parse_text(text).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
@@ -297,6 +304,22 @@ impl Chosen {
             self.values.insert(key.name, won);
         }
         Ok(())
+    }
+
+    /// Returns the default of a key. In production a stop gives load balancers time to notice it.
+    fn default_of(&self, key: &Key) -> Option<&'static str> {
+        match (key.name, self.environment()) {
+            ("stop_drain_ms", Environment::Production) => Some("5000"),
+            _ => key.default,
+        }
+    }
+
+    /// Returns the environment. Its key comes before all keys whose default depends on it.
+    fn environment(&self) -> Environment {
+        match self.text("env").as_deref() {
+            Some("production") => Environment::Production,
+            _ => Environment::Development,
+        }
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -335,10 +358,7 @@ impl Chosen {
         let settings = Settings {
             database: self.text("database").unwrap_or_default(),
             listen: self.text("listen").unwrap_or_default(),
-            environment: match self.text("env").as_deref() {
-                Some("production") => Environment::Production,
-                _ => Environment::Development,
-            },
+            environment: self.environment(),
             migrate: self.switch("migrate"),
             public_url: self.text("public_url"),
             behind_proxy: self.switch("behind_proxy"),
@@ -346,6 +366,10 @@ impl Chosen {
             metrics_listen: self.text("metrics_listen"),
             otlp_endpoint: self.text("otlp_endpoint"),
             keep_history: Span::from_secs(self.whole("keep_history_days").cast_signed().saturating_mul(86_400)),
+            language: match self.text("language").as_deref() {
+                Some("en") => Language::English,
+                _ => Language::Spanish,
+            },
             log: Log {
                 format: match self.text("log.format").as_deref() {
                     Some("text") => LogFormat::Text,
@@ -359,6 +383,7 @@ impl Chosen {
                 connections: count("limits.connections"),
                 listeners: count("limits.listeners"),
                 request_timeout: Duration::from_millis(self.whole("limits.request_timeout_ms")),
+                stop_drain: Duration::from_millis(self.whole("stop_drain_ms")),
                 stop_grace: Duration::from_millis(self.whole("limits.stop_grace_ms")),
             },
             push: PushGuard {

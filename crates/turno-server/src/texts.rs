@@ -21,9 +21,9 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Returns the preferred language of an `Accept-Language` header: Spanish unless English has a higher weight.
-    /// Entries that cannot be parsed are ignored.
-    pub(crate) fn preferred(header: &str) -> Self {
+    /// Returns the language with the higher weight in an `Accept-Language` header, or else `default`. Entries that cannot
+    /// be parsed are ignored.
+    pub(crate) fn preferred(header: &str, default: Self) -> Self {
         let weight = |wanted: &str| {
             let entries = header.split(',').filter_map(|entry| {
                 let (tag, parameters) = entry.split_once(';').unwrap_or((entry, ""));
@@ -34,7 +34,11 @@ impl Language {
             });
             entries.fold(0.0, f32::max)
         };
-        if weight("en") > weight("es") { Self::English } else { Self::Spanish }
+        match (weight("es"), weight("en")) {
+            (spanish, english) if english > spanish => Self::English,
+            (spanish, english) if spanish > english => Self::Spanish,
+            _ => default,
+        }
     }
 
     /// Returns the tag for `lang` and `Content-Language`.
@@ -270,12 +274,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn english_is_chosen_only_if_its_weight_is_higher() {
-        for spanish in ["", "es-AR,es;q=0.9,en;q=0.8", "de", "*", "en;q=0.5, es", "en;q=x", "en;q=0", "en;q=NaN"] {
-            assert_eq!(Language::preferred(spanish), Language::Spanish, "{spanish}");
-        }
-        for english in ["en", "EN-gb", "de, en;q=0.7", "es;q=0.2,en-US;q=0.3"] {
-            assert_eq!(Language::preferred(english), Language::English, "{english}");
+    fn the_language_with_the_higher_weight_is_chosen_and_otherwise_the_default() {
+        for default in [Language::Spanish, Language::English] {
+            for neither in ["", "de", "*", "en;q=x", "en;q=0", "en;q=NaN", "en, es"] {
+                assert_eq!(Language::preferred(neither, default), default, "{neither}");
+            }
+            for spanish in ["es-AR,es;q=0.9,en;q=0.8", "en;q=0.5, es"] {
+                assert_eq!(Language::preferred(spanish, default), Language::Spanish, "{spanish}");
+            }
+            for english in ["en", "EN-gb", "de, en;q=0.7", "es;q=0.2,en-US;q=0.3"] {
+                assert_eq!(Language::preferred(english, default), Language::English, "{english}");
+            }
         }
     }
 }

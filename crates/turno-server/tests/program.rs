@@ -4,6 +4,8 @@
 mod file;
 #[path = "program/start.rs"]
 mod start;
+#[path = "program/stop.rs"]
+mod stop;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -64,10 +66,15 @@ impl Running {
         answer
     }
 
-    fn signal(&mut self, name: &str) -> Option<i32> {
-        let kill = format!("kill -{name} {}", self.child.id());
+    fn send(&self, signal: &str) {
+        let kill = format!("kill -{signal} {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the signal was sent");
+    }
+
+    /// Sends a signal and waits for the end.
+    fn signal(&mut self, name: &str) -> Option<i32> {
+        self.send(name);
         self.child.wait().expect("the process is a child").code()
     }
 }

@@ -72,6 +72,7 @@ pub(crate) async fn run(arguments: ServeArgs, global: &GlobalArgs) -> Result<(),
         server.bind_figures(listen).await?;
     }
     let mut app = App::new(database.clone(), settings.environment, settings.limits, server.stopping());
+    app.language = settings.language;
     app.cors_origins = settings.cors_origins.clone();
     app.managed_queues = managed_queues;
     app.settings = settings.explain().to_vec();

@@ -80,6 +80,8 @@ fn every_key_can_be_set_in_every_layer() {
         ("metrics_listen", "127.0.0.1:8"),
         ("otlp_endpoint", "http://127.0.0.1:4318"),
         ("keep_history_days", "7"),
+        ("language", "en"),
+        ("stop_drain_ms", "16"),
         ("log.format", "json"),
         ("log.level", "debug"),
         ("limits.requests", "11"),
@@ -112,13 +114,15 @@ fn every_key_can_be_set_in_every_layer() {
 
 #[test]
 fn each_value_reaches_its_setting() {
-    let file = "keep_history_days = 7\n[limits]\nrequests = 11\nconnections = 12\nlisteners = 13\n\
+    let file = "keep_history_days = 7\nlanguage = \"en\"\nstop_drain_ms = 16\n[limits]\nrequests = 11\nconnections = 12\nlisteners = 13\n\
         request_timeout_ms = 40000\nstop_grace_ms = 15\n[push]\nallow = [\"10.0.0.0/8\"]\nallow_private = true\n\
         [log]\nformat = \"json\"\nlevel = \"debug\"";
     let settings = settings(file);
-    let Limits { requests, connections, listeners, request_timeout, stop_grace } = settings.limits;
+    let Limits { requests, connections, listeners, request_timeout, stop_drain, stop_grace } = settings.limits;
     assert_eq!((requests, connections, listeners), (11, 12, 13));
-    assert_eq!((request_timeout, stop_grace), (Duration::from_secs(40), Duration::from_millis(15)));
+    assert_eq!(request_timeout, Duration::from_secs(40));
+    assert_eq!((stop_drain, stop_grace), (Duration::from_millis(16), Duration::from_millis(15)));
+    assert_eq!(settings.language, Language::English);
     assert!(settings.push.allow_private && settings.push.allow[0].contains("10.9.9.9".parse().unwrap()));
     assert_eq!(settings.log, Log { format: LogFormat::Json, level: "debug".to_owned() });
     assert_eq!(settings.keep_history, Span::from_secs(7 * 86_400));
@@ -126,6 +130,16 @@ fn each_value_reaches_its_setting() {
     let settings = self::settings(addresses);
     assert_eq!(settings.otlp_endpoint.as_deref(), Some("http://127.0.0.1:4318"));
     assert_eq!(settings.metrics_listen.as_deref(), Some("127.0.0.1:8"));
+}
+
+#[test]
+fn the_drain_before_a_stop_is_longer_in_production() {
+    for (file, seconds) in [("", 0), ("env = \"production\"", 5), ("env = \"production\"\nstop_drain_ms = 0", 0)] {
+        assert_eq!(settings(file).limits.stop_drain, Duration::from_secs(seconds), "{file}");
+    }
+    let shown = settings("env = \"production\"");
+    let row = shown.explain().iter().find(|row| row.key == "stop_drain_ms").unwrap();
+    assert_eq!((row.value.as_deref(), &row.origin), (Some("5000"), &Origin::Default));
 }
 
 #[test]

@@ -63,14 +63,14 @@ impl Theme {
     }
 }
 
-/// Returns the reader's language: the chosen one, or else the browser's preference.
-pub(crate) fn language(headers: &HeaderMap) -> Language {
+/// Returns the reader's language: the chosen one, or else the browser's preference, or else `default`.
+pub(crate) fn language(headers: &HeaderMap, default: Language) -> Language {
     match cookie(headers, LANGUAGE) {
         Some("es") => Language::Spanish,
         Some("en") => Language::English,
         _ => {
             let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-            Language::preferred(accepted.unwrap_or_default())
+            Language::preferred(accepted.unwrap_or_default(), default)
         }
     }
 }
@@ -97,7 +97,7 @@ impl Page {
         let is_refresh = headers.contains_key("hx-request");
         Page {
             me: caller.and_then(|caller| Some((caller.0.clone(), caller.0.principal()?))),
-            language: language(headers),
+            language: language(headers, app.language),
             theme: cookie(headers, THEME).and_then(Theme::named).unwrap_or(Theme::Auto),
             path: path.to_owned(),
             flash: Flash::from_headers(headers).filter(|_| !is_refresh),

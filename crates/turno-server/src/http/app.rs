@@ -1,6 +1,7 @@
 //! The state that all handlers share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
@@ -21,7 +22,7 @@ use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
 use crate::stopwatch::Stopwatch;
-use crate::texts::Texts;
+use crate::texts::{Language, Texts};
 
 /// The state that all handlers share.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(crate) struct App {
     pub(crate) database: Database,
     pub(crate) environment: Environment,
     pub(crate) texts: Texts,
+    /// The language of answers to requests without `Accept-Language`.
+    pub(crate) language: Language,
     pub(crate) uptime: Stopwatch,
     pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
@@ -41,6 +44,8 @@ pub(crate) struct App {
     pub(crate) cors_origins: Vec<String>,
     /// Calls with an `Idempotency-Key` that are in process.
     pub(crate) repeats: Repeats,
+    /// The server was asked to stop and still serves, so that load balancers can notice it.
+    draining: AtomicBool,
     /// Becomes true when the server begins to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     /// Metrics and log lines about requests.
@@ -81,6 +86,7 @@ impl App {
             database,
             environment,
             texts: Texts::load(),
+            language: Language::Spanish,
             uptime: Stopwatch::start(),
             limits,
             rooms: Rooms::new(RoomLimits::from_limits(limits)),
@@ -89,6 +95,7 @@ impl App {
             pace: Pace::new(),
             cors_origins: Vec::new(),
             repeats: Repeats::default(),
+            draining: AtomicBool::new(false),
             stopping,
             reports: Reports::default(),
             counting: Counting::default(),
@@ -108,6 +115,16 @@ impl App {
     /// instead.
     pub(crate) fn trusted(&self) -> &Turno {
         &self.database.turno
+    }
+
+    /// Makes `/readyz` fail from now on.
+    pub(super) fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether load balancers should send no more requests.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed) || self.is_stopping()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

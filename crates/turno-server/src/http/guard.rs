@@ -59,7 +59,7 @@ where
     let id = request_id(request.headers());
     let method = report::method(request.method());
     let row = access::find(request.method().as_str(), request.uri().path());
-    let language = console::language(request.headers());
+    let language = console::language(request.headers(), app.language);
     let asked = console::BrowserRequest::from_request(&request);
     request.extensions_mut().insert(language);
     let route = row.map(|row| row.path);

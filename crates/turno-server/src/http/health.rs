@@ -35,11 +35,11 @@ async fn alive() -> impl IntoResponse {
 
 /// Reports whether the server can work.
 ///
-/// It can if it is not stopping, the database answers and the schema fits. On SQLite, the file must also still be the
+/// It can if it was not asked to stop, the database answers and the schema fits. On SQLite, the file must also still be the
 /// opened one and be writable. Otherwise the answer is 503, with a `reason` for schema and file problems.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses((status = 200, body = Health)), security(()))]
 async fn ready(State(app): State<Shared>) -> Result<impl IntoResponse, Problem> {
-    if app.is_stopping() {
+    if app.is_draining() {
         return Err(Problem::new(Code::Stopping));
     }
     app.trusted().ready().await.map_err(|error| match error {

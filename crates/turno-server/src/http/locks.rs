@@ -1,8 +1,6 @@
 //! `GET /locks` and `POST /locks/clear`: the state of lane queues, in the format that existing monitors read.
 
-use axum::Extension;
 use axum::extract::State;
-use fluent_bundle::FluentArgs;
 use serde::Serialize;
 use turno::core::queue::{Kind, Policy};
 use turno::queue::LaneLocks;
@@ -16,7 +14,6 @@ use super::problem::{Code, Problem};
 use super::queue::EmptyBody;
 use super::stamp::Stamp;
 use crate::config::Environment;
-use crate::texts::Language;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(locks_get)).routes(routes!(locks_clear))
@@ -76,11 +73,15 @@ async fn locks_get(State(app): State<Shared>, caller: Caller) -> Result<Json<Loc
     }))
 }
 
+/// The message of a clear. It is the same in every language, because existing monitors compare it.
+const CLEARED: &str = "Todos los locks y colas han sido limpiados";
+
 /// All lane queues are cleared.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LocksCleared)]
 struct Cleared {
-    message: String,
+    #[schema(example = "Todos los locks y colas han sido limpiados")]
+    message: &'static str,
     timestamp: Stamp,
 }
 
@@ -90,15 +91,12 @@ struct Cleared {
 #[utoipa::path(post, path = "/locks/clear", tag = "queues", responses((status = 200, body = Cleared)))]
 async fn locks_clear(
     State(app): State<Shared>,
-    Extension(language): Extension<Language>,
     caller: Caller,
     Json(_body): Json<EmptyBody>,
 ) -> Result<Json<Cleared>, Problem> {
     check_development(app.environment)?;
     caller.0.lane_clear().await?;
-    let none = FluentArgs::new();
-    let message = app.texts.find(language, "locks-cleared", &none).unwrap_or_default().into_owned();
-    Ok(Json(Cleared { message, timestamp: Stamp(caller.0.now()) }))
+    Ok(Json(Cleared { message: CLEARED, timestamp: Stamp(caller.0.now()) }))
 }
 
 /// Refuses the call in production, so that one call cannot cancel the messages of real users.

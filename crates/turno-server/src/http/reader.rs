@@ -36,7 +36,7 @@ impl FromRequestParts<Shared> for Reader {
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Problem> {
         // The edge sets the language. A request that has not passed the edge gets the default.
-        let language = parts.extensions.get::<Language>().copied().unwrap_or(Language::Spanish);
+        let language = parts.extensions.get::<Language>().copied().unwrap_or(app.language);
         Ok(Reader { app: app.clone(), language })
     }
 }

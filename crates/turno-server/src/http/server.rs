@@ -85,8 +85,9 @@ impl Server {
         self.stopping.subscribe()
     }
 
-    /// Answers requests until a signal arrives. Then `/readyz` fails, waits and streams end, and running requests may
-    /// finish within the grace period.
+    /// Answers requests until a signal arrives. Then `/readyz` fails for the drain period while all else is served, so
+    /// that load balancers send new requests elsewhere. A second signal ends the drain. After it, waits and streams end,
+    /// and running requests may finish within the grace period.
     pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
         let limits = app.limits;
         let app = Arc::new(app);
@@ -100,13 +101,24 @@ impl Server {
         if let Some(listener) = self.figures.take() {
             background.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
         }
-        let front = Arc::new(Front::new(app));
+        let front = Arc::new(Front::new(app.clone()));
         let graceful = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(limits.connections));
+        // Restarted when the server is asked to stop; not polled before.
+        let mut drained = Box::pin(tokio::time::sleep(limits.stop_drain));
         loop {
             let accepted = tokio::select! {
                 accepted = accept(&self.listener, &room) => accepted,
-                () = self.stop.requested() => break,
+                // The second signal ends the drain.
+                () = self.stop.requested() => if app.is_draining() || limits.stop_drain.is_zero() {
+                    break;
+                } else {
+                    app.drain();
+                    drained = Box::pin(tokio::time::sleep(limits.stop_drain));
+                    tracing::info!(ms = limits.stop_drain.as_millis(), "asked to stop: /readyz answers 503 first");
+                    continue;
+                },
+                () = &mut drained, if app.is_draining() => break,
             };
             match accepted {
                 Ok((stream, peer, place)) => {

@@ -73,7 +73,7 @@ async fn clearing_over_http_cancels_waiting_items_and_makes_fences_stale(world: 
     );
     let english = eva.request(Method::POST, "/locks/clear").header("accept-language", "en");
     let english = answer(english.send().await.unwrap()).await.expect(200);
-    assert_eq!(english["message"], "All locks and queues have been cleared");
+    assert_eq!(english["message"], "Todos los locks y colas han sido limpiados");
 }
 
 async fn nothing_is_cleared_in_production(world: World) {

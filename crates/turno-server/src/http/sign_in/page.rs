@@ -114,7 +114,7 @@ impl Page {
 
     /// Renders the page with the problem's sentence and status.
     pub(super) fn render_problem(mut self, problem: &Problem) -> Response {
-        let document = problem.document(&self.app.texts, console::language(&self.headers), None);
+        let document = problem.document(&self.app.texts, console::language(&self.headers, self.app.language), None);
         self.error = document["detail"].as_str().unwrap_or_default().to_owned();
         let answer = problem.clone().into_response();
         let retry: Option<HeaderValue> = answer.headers().get(header::RETRY_AFTER).cloned();
