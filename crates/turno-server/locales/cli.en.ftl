@@ -333,6 +333,7 @@ answer-done = { $cause }
     .next = go on with the next item
 answer-invalid = { $cause }
     .next = correct it and try again; --help of the command shows the arguments
+server-busy = { $server } is busy ({ $status }); trying again in { $span }
 answer-busy = { $cause }
     .next = try again in a moment; nothing was stored
 answer-internal = { $cause }

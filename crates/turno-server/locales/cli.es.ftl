@@ -333,6 +333,7 @@ answer-done = { $cause }
     .next = siga con el siguiente
 answer-invalid = { $cause }
     .next = corríjalo e intente de nuevo; --help del comando muestra los argumentos
+server-busy = { $server } está ocupado ({ $status }); se intenta de nuevo en { $span }
 answer-busy = { $cause }
     .next = intente de nuevo en un momento; no se guardó nada
 answer-internal = { $cause }

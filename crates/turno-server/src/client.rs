@@ -17,12 +17,17 @@ pub(crate) use answer::Answer;
 pub(crate) use problem::Refusal;
 pub(crate) use stream::{Events, Sent};
 
+use crate::cli::duration;
+use crate::cli::output::talk;
 use crate::failure::{Failure, io_cause};
 use crate::texts::message::Message;
 use crate::texts::terminal;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
+/// How often a busy server is asked again, and for how long in total. A caller that may wait longer decides that itself.
+const TRIES_AGAIN: usize = 3;
+const WAIT_IN_ALL: Duration = Duration::from_secs(30);
 /// How long an answer may take: longer than the longest wait that a call can ask for.
 const ANSWER: Duration = Duration::from_secs(60);
 
@@ -83,6 +88,8 @@ pub(crate) struct Client {
     http: reqwest::Client,
     base: String,
     token: Option<String>,
+    /// Whether a busy server is asked again after the time that it names.
+    patient: bool,
 }
 
 impl Client {
@@ -102,7 +109,12 @@ impl Client {
         let http = builder
             .build()
             .map_err(|error| Failure::failed(Message::new("http-client-failed").text("cause", error)))?;
-        Ok(Client { http, base, token })
+        Ok(Client { http, base, token, patient: true })
+    }
+
+    /// Returns the same client without repeated calls, for callers that repeat their calls themselves.
+    pub(crate) fn impatient(&self) -> Client {
+        Client { patient: false, ..self.clone() }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Answer, Failure> {
@@ -171,9 +183,33 @@ impl Client {
         }
     }
 
+    /// Sends a request and reads its answer. If the server is busy and says for how long, sends it again after that
+    /// time.
     async fn answer(&self, request: RequestBuilder) -> Result<Answer, Refusal> {
-        let sent = request.timeout(ANSWER).send().await;
-        self.read(sent.map_err(|error| Refusal::unreachable(&self.base, &error))?).await
+        let (mut tries, mut left) = (if self.patient { TRIES_AGAIN } else { 0 }, WAIT_IN_ALL);
+        loop {
+            let Some(current) = request.try_clone().filter(|_| tries > 0) else {
+                return self.read(self.send(request).await?).await;
+            };
+            let response = self.send(current).await?;
+            let (status, pause) = (response.status().as_u16(), retry_after(&response));
+            let refusal = match self.read(response).await {
+                Ok(answer) => return Ok(answer),
+                Err(refusal) => refusal,
+            };
+            // A busy Turno server has stored nothing. Of every other answer that is unknown, and a repeated call could
+            // do its work twice.
+            let is_unstored = refusal.code.as_deref().is_some_and(|code| code != "outcome_unknown");
+            let Some(pause) = pause.filter(|pause| is_unstored && *pause <= left) else { return Err(refusal) };
+            let busy = Message::new("server-busy").text("server", &self.base).text("status", status);
+            talk(&busy.text("span", duration::typed(duration::millis(pause).unsigned_abs())));
+            tokio::time::sleep(pause).await;
+            (tries, left) = (tries - 1, left - pause);
+        }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<reqwest::Response, Refusal> {
+        request.timeout(ANSWER).send().await.map_err(|error| Refusal::unreachable(&self.base, &error))
     }
 
     async fn read(&self, response: reqwest::Response) -> Result<Answer, Refusal> {
@@ -186,6 +222,13 @@ impl Client {
             Err(Refusal::from_response(&self.base, status.as_u16(), &text))
         }
     }
+}
+
+/// Returns how long a busy server asks its callers to wait. `None` if the server is not busy, or does not say.
+fn retry_after(response: &reqwest::Response) -> Option<Duration> {
+    let busy = matches!(response.status().as_u16(), 429 | 503);
+    let header = response.headers().get("retry-after").filter(|_| busy)?;
+    header.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Parses the server's address. Returns it without a trailing slash, and whether it is this machine.

@@ -1,5 +1,7 @@
 //! The program from outside, as a user and a supervisor see it: output, exit codes, signals.
 
+#[path = "program/busy.rs"]
+mod busy;
 #[path = "program/file.rs"]
 mod file;
 #[path = "program/start.rs"]

@@ -30,7 +30,7 @@ pub(crate) async fn run(arguments: &HealthcheckArgs, global: &GlobalArgs) -> Res
         Some(server) => server.clone(),
         None => local_url(&global.settings(Overrides::default())?.listen),
     };
-    Client::for_server(&server, &TokenArgs::default())?.get("/readyz").await?;
+    Client::for_server(&server, &TokenArgs::default())?.impatient().get("/readyz").await?;
     say(&[word("server", "ready")]);
     Ok(())
 }

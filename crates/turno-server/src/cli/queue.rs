@@ -135,7 +135,8 @@ pub(crate) async fn run(arguments: &QueueArgs, global: &GlobalArgs) -> Result<()
         Action::Ack(args) => work::ack(client, args, json).await,
         Action::Fail(args) => work::fail(client, args, json).await,
         Action::Return(args) => work::plain(client, args, "return", json).await,
-        Action::Work(args) => worker::work(client.clone(), args, global).await,
+        // The worker repeats its calls itself.
+        Action::Work(args) => worker::work(client.impatient(), args, global).await,
         Action::Items(args) => look::items(client, args, json).await,
         Action::Item(args) => look::item(client, &args.path(), json).await,
         Action::Retry(args) => repair::retry(client, args, json).await,

@@ -170,7 +170,8 @@ impl Beat {
     async fn once(&self) -> Result<Duration, Unrenewed> {
         // A running command counts as work, so it is never idle.
         let body = json!({ "fence": self.fence, "instance": self.instance, "idle_ms": 0, "worked": true });
-        match self.client.try_post(&format!("{}/heartbeat", self.path), &body).await {
+        // Heartbeats have a rhythm of their own, so a busy server is not asked again in between.
+        match self.client.impatient().try_post(&format!("{}/heartbeat", self.path), &body).await {
             Ok(answer) => Ok(millis(&answer.json["expires_in_ms"]).unwrap_or_default()),
             Err(refusal) => match refusal.code.as_deref() {
                 Some("lease_lost" | "unauthenticated" | "forbidden" | "other_resource" | "not_found") => {
