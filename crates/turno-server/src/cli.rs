@@ -167,6 +167,25 @@ mod tests {
     }
 
     #[test]
+    fn every_command_that_prints_data_has_json() {
+        // These print no data: they serve, run other commands, or write files for a shell or a reader.
+        const WITHOUT: [&str; 5] = ["turno demo", "turno serve", "turno run", "turno completions", "turno man"];
+        fn look(command: &clap::Command, path: &str, missing: &mut Vec<String>) {
+            let has = command.get_arguments().any(|argument| argument.get_id() == "json");
+            let inner: Vec<&clap::Command> = command.get_subcommands().filter(|one| one.get_name() != "help").collect();
+            if inner.is_empty() && !has && !WITHOUT.contains(&path) {
+                missing.push(path.to_owned());
+            }
+            inner.into_iter().for_each(|one| look(one, &format!("{path} {}", one.get_name()), missing));
+        }
+        let mut command = Cli::command();
+        command.build();
+        let mut missing = Vec::new();
+        look(&command, "turno", &mut missing);
+        assert_eq!(missing, [""; 0]);
+    }
+
+    #[test]
     fn every_command_and_option_has_help() {
         fn look(command: &clap::Command, path: &str) {
             assert!(command.get_about().is_some(), "{path}");

@@ -4,6 +4,8 @@
 mod busy;
 #[path = "program/file.rs"]
 mod file;
+#[path = "program/json.rs"]
+mod json;
 #[path = "program/start.rs"]
 mod start;
 #[path = "program/stop.rs"]

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
 use turno::Error;
 use turno::store::StoreError;
 
 use super::global::{GlobalArgs, refused};
-use super::output::talk;
+use super::output::{Format, say, talk};
 use crate::config::Overrides;
 use crate::database;
 use crate::failure::Failure;
@@ -26,6 +27,8 @@ has its own tools (pg_dump): Turno's tables are in the schema `turno`.";
 pub(crate) struct BackupArgs {
     /// The new file; one that exists is not overwritten
     file: PathBuf,
+    #[command(flatten)]
+    format: Format,
 }
 
 pub(crate) async fn run(arguments: &BackupArgs, global: &GlobalArgs) -> Result<(), Failure> {
@@ -40,6 +43,11 @@ pub(crate) async fn run(arguments: &BackupArgs, global: &GlobalArgs) -> Result<(
         }
         other => refused(other),
     })?;
+    if arguments.format.json {
+        let (from, file) = (&database.place.name, arguments.file.display().to_string());
+        say(&[json!({ "database": from, "file": file }).to_string()]);
+        return Ok(());
+    }
     talk(&Message::new("backup-done").text("place", &database.place.name).text("file", arguments.file.display()));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `turno healthcheck`: asks a server whether it is ready, for supervisors and containers.
 
 use super::global::GlobalArgs;
-use super::output::say;
+use super::output::{Format, say};
 use crate::client::{Client, TokenArgs};
 use crate::config::Overrides;
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ pub(crate) struct HealthcheckArgs {
     /// The server to ask [default: where the configuration lets one listen, http://127.0.0.1:7171]
     #[arg(long, value_name = "URL", env = "TURNO_URL", hide_env_values = true, help_heading = "Server")]
     server: Option<String>,
+    #[command(flatten)]
+    format: Format,
 }
 
 pub(crate) async fn run(arguments: &HealthcheckArgs, global: &GlobalArgs) -> Result<(), Failure> {
@@ -30,8 +32,13 @@ pub(crate) async fn run(arguments: &HealthcheckArgs, global: &GlobalArgs) -> Res
         Some(server) => server.clone(),
         None => local_url(&global.settings(Overrides::default())?.listen),
     };
-    Client::for_server(&server, &TokenArgs::default())?.impatient().get("/readyz").await?;
-    say(&[word("server", "ready")]);
+    let client = Client::for_server(&server, &TokenArgs::default())?.impatient();
+    let answer = client.get("/readyz").await?;
+    if arguments.format.json {
+        answer.print_json();
+    } else {
+        say(&[word("server", "ready")]);
+    }
     Ok(())
 }
 

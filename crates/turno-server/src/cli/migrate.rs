@@ -1,9 +1,10 @@
 //! `turno migrate`: creates or upgrades the schema of the database.
 
+use serde_json::{Value, json};
 use turno::SchemaState;
 
 use super::global::GlobalArgs;
-use super::output::talk;
+use super::output::{Format, say, talk};
 use crate::config::Overrides;
 use crate::database::{self, Location};
 use crate::failure::Failure;
@@ -23,6 +24,8 @@ pub(crate) struct MigrateArgs {
     /// Change nothing and create nothing; exit code 1 if the schema is not current
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 pub(crate) async fn run(arguments: &MigrateArgs, global: &GlobalArgs) -> Result<(), Failure> {
@@ -31,17 +34,39 @@ pub(crate) async fn run(arguments: &MigrateArgs, global: &GlobalArgs) -> Result<
     let before = turno::schema(&url).await.map_err(|error| database::cannot_open(&at, &error))?;
     if before.compatible {
         let id = if before.found == before.wanted { "schema-current" } else { "schema-compatible" };
-        talk(&schema_message(id, &at, before));
+        report(arguments, &at, id, before, false);
         return Ok(());
     }
     if arguments.check {
+        if arguments.format.json {
+            say(&[view(&at, before, false).to_string()]);
+        }
         return Err(outdated(&at, before));
     }
     // Opening migrates. It refuses a schema that is too new, with the reason.
     global.open().await?;
     let id = if before.found == 0 { "schema-created" } else { "schema-upgraded" };
-    talk(&schema_message(id, &at, before));
+    report(arguments, &at, id, before, true);
     Ok(())
+}
+
+fn report(arguments: &MigrateArgs, at: &Location, id: &'static str, before: SchemaState, migrated: bool) {
+    if arguments.format.json {
+        say(&[view(at, before, migrated).to_string()]);
+    } else {
+        talk(&schema_message(id, at, before));
+    }
+}
+
+/// Returns the result for programs: the version before, the version of this program, and whether the schema fits now.
+fn view(at: &Location, before: SchemaState, migrated: bool) -> Value {
+    json!({
+        "database": at.name,
+        "found": before.found,
+        "wanted": before.wanted,
+        "compatible": before.compatible || migrated,
+        "migrated": migrated,
+    })
 }
 
 fn outdated(at: &Location, schema: SchemaState) -> Failure {

@@ -12,6 +12,29 @@ const INTRODUCTION: &str = "\
 
 Made from `turno --help` of every command; a test keeps it so. Run the tests of `turno-server` with
 `TURNO_UPDATE_DOCS=1` to write it anew.
+
+## JSON
+
+`--json` prints one JSON document to stdout, and messages in English. Fields are only added, never renamed or removed.
+`lease`, `queue`, `task`, `why`, `audit list` and `healthcheck` print the server's answer, which
+[openapi.json](openapi.json) describes. `events` prints the data of one event per line. The other commands print:
+
+| command | prints |
+|---|---|
+| `config` | `[{\"key\",\"value\",\"origin\"}]` |
+| `migrate` | `{\"database\",\"found\",\"wanted\",\"compatible\",\"migrated\"}`: the schema's version before, and the program's |
+| `backup` | `{\"database\",\"file\"}` |
+| `check` | `{\"findings\":[{\"invariant\",\"subject\",\"detail\"}]}`, with `--repair` also `mended` |
+| `audit verify` | `{\"valid\":true,\"n\",\"hash\",\"head\"}` or `{\"valid\":false,\"broken\"}` |
+| `user list` | `{\"items\":[…]}` |
+| `user add`, `change`, `disable`, `enable`, `password` | `{\"id\",\"name\",\"role\",\"disabled\",\"has_password\",\"created_at\"}` |
+| `user show` | the same, with `tokens` |
+| `user remove` | `{\"id\",\"removed\":true}` |
+| `token list` | `{\"items\":[{\"id\",\"user\",\"machine\",\"permissions\",\"resources\",\"expires_at\",\"created_at\",\"last_used_at\"}]}` |
+| `token create` | one such item, with the secret in `token` |
+| `token revoke` | `{\"id\",\"revoked\":true}` |
+| `sync plan`, `install`, `remove` | `{\"sources\":[…]}` with `name` and `sql`; `name`, `table` and `queue`; `name` and `removed` |
+| `sync status`, `resync`, `check` | `{\"sources\":[…]}`; a source that failed has `name`, `problem` and `next` |
 ";
 
 fn page() -> String {

@@ -12,7 +12,7 @@ use turno::{Error, Turno};
 
 use super::duration;
 use super::global::{GlobalArgs, refused};
-use super::output::{Format, Table, say, talk};
+use super::output::{Table, say, talk};
 use super::user::user_id;
 use crate::failure::Failure;
 use crate::http::{RESOURCES_MAX, Stamp};
@@ -36,6 +36,9 @@ once; only its hash is kept.";
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     action: Action,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,8 +50,6 @@ enum Action {
         /// Only those of this person
         #[arg(long, value_name = "ID", value_parser = user_id)]
         user: Option<UserId>,
-        #[command(flatten)]
-        format: Format,
     },
     /// Kill a token, with the sessions made by it
     Revoke {
@@ -90,27 +91,37 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
     }
     let turno = global.open_existing().await?.turno;
     match arguments.action {
-        Action::Create(args) => create(&turno, args).await,
-        Action::List { user, format } => list(&turno, user, format).await,
+        Action::Create(args) => create(&turno, args, arguments.json).await,
+        Action::List { user } => list(&turno, user, arguments.json).await,
         Action::Revoke { id } => {
             turno.revoke_token(&id).await.map_err(|error| not_revoked(error, &id))?;
+            if arguments.json {
+                say(&[json!({ "id": id, "revoked": true }).to_string()]);
+                return Ok(());
+            }
             talk(&Message::new("token-is-revoked").text("token", id));
             Ok(())
         }
     }
 }
 
-async fn create(turno: &Turno, args: Create) -> Result<(), Failure> {
+async fn create(turno: &Turno, args: Create, json: bool) -> Result<(), Failure> {
     let Create { user, machine, can, resource, expires } = args;
     let scope = (!can.is_empty()).then(|| can.into_iter().collect());
     let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in: expires };
-    let (_, secret) = turno.create_token(new).await.map_err(|error| match error {
+    let (token, secret) = turno.create_token(new).await.map_err(|error| match error {
         Error::Refused(ChangeRefused::Unknown(_)) => {
             Failure::failed(Message::new("token-user-unknown").text("user", &user))
         }
         other => refused(other),
     })?;
-    say(&[secret]);
+    if json {
+        let mut shown = view(&token);
+        shown["token"] = secret.into();
+        say(&[shown.to_string()]);
+    } else {
+        say(&[secret]);
+    }
     Ok(())
 }
 
@@ -137,9 +148,9 @@ pub(super) async fn all(turno: &Turno, user: Option<UserId>) -> Result<Vec<Token
     }
 }
 
-async fn list(turno: &Turno, user: Option<UserId>, format: Format) -> Result<(), Failure> {
+async fn list(turno: &Turno, user: Option<UserId>, json: bool) -> Result<(), Failure> {
     let tokens = all(turno, user).await?;
-    if format.json {
+    if json {
         say(&[json!({ "items": tokens.iter().map(view).collect::<Vec<_>>() }).to_string()]);
         return Ok(());
     }

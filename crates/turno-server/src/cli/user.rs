@@ -12,7 +12,7 @@ use turno::core::id::UserId;
 use turno::core::time::Time;
 
 use super::global::{GlobalArgs, refused};
-use super::output::{Card, Format, Table, say, talk};
+use super::output::{Card, Table, say, talk};
 use crate::failure::{Failure, io_cause};
 use crate::http::{Stamp, person_called};
 use crate::passwords;
@@ -36,6 +36,9 @@ an editor also works (tasks, leases, queues), an admin may do everything.";
 pub(crate) struct UserArgs {
     #[command(subcommand)]
     action: Action,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -55,17 +58,12 @@ enum Action {
         password: PasswordArgs,
     },
     /// List everybody
-    List {
-        #[command(flatten)]
-        format: Format,
-    },
+    List,
     /// Show one person with their tokens
     Show {
         /// Who
         #[arg(value_parser = user_id)]
         id: UserId,
-        #[command(flatten)]
-        format: Format,
     },
     /// Change a user's role or name
     Change {
@@ -141,52 +139,49 @@ pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), 
         Action::Add { .. } => global.open().await?.turno,
         _ => global.open_existing().await?.turno,
     };
-    match arguments.action {
-        Action::Add { id, role, name, .. } => add(&turno, id, role, name, password).await,
-        Action::List { format } => list(&turno, format).await,
-        Action::Show { id, format } => show(&turno, id, format).await,
-        Action::Change { id, role, name } => {
-            let person = change(&turno, id, PersonChange { role, name, ..PersonChange::default() }).await?;
-            talk(&person_message("user-changed", &person));
-            Ok(())
+    let json = arguments.json;
+    let (id, done) = match arguments.action {
+        Action::Add { id, role, name, .. } => {
+            let name = name.unwrap_or_else(|| id.to_string());
+            let person = turno.add_person(NewPerson { id, name, role, password }).await.map_err(refused)?;
+            report("user-added", &person, json);
+            if std::io::stderr().is_terminal() && !json {
+                talk(&person_message("user-token-hint", &person));
+            }
+            return Ok(());
         }
-        Action::Disable { id } => {
-            let person = change(&turno, id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await?;
-            talk(&person_message("user-disabled", &person));
-            Ok(())
-        }
-        Action::Enable { id } => {
-            let person = change(&turno, id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await?;
-            talk(&person_message("user-enabled", &person));
-            Ok(())
-        }
-        Action::Password { id, .. } => {
-            let person = change(&turno, id, PersonChange { password, ..PersonChange::default() }).await?;
-            talk(&person_message("user-password-set", &person));
-            Ok(())
-        }
+        Action::List => return list(&turno, json).await,
+        Action::Show { id } => return show(&turno, id, json).await,
         Action::Remove { id } => {
             turno.remove_person(id.clone()).await.map_err(refused)?;
-            talk(&Message::new("user-removed").text("user", id));
-            Ok(())
+            if json {
+                say(&[json!({ "id": id, "removed": true }).to_string()]);
+            } else {
+                talk(&Message::new("user-removed").text("user", id));
+            }
+            return Ok(());
         }
-    }
+        Action::Change { id, role, name } => (id, ("user-changed", PersonChange { role, name, ..Default::default() })),
+        Action::Disable { id } => {
+            (id, ("user-disabled", PersonChange { disabled: Some(true), ..PersonChange::default() }))
+        }
+        Action::Enable { id } => (id, ("user-enabled", PersonChange { disabled: Some(false), ..Default::default() })),
+        Action::Password { id, .. } => {
+            (id, ("user-password-set", PersonChange { password, ..PersonChange::default() }))
+        }
+    };
+    let (message, change) = done;
+    report(message, &turno.change_person(id, change).await.map_err(refused)?, json);
+    Ok(())
 }
 
-async fn add(
-    turno: &Turno,
-    id: UserId,
-    role: Role,
-    name: Option<String>,
-    password: Option<String>,
-) -> Result<(), Failure> {
-    let name = name.unwrap_or_else(|| id.to_string());
-    let person = turno.add_person(NewPerson { id, name, role, password }).await.map_err(refused)?;
-    talk(&person_message("user-added", &person));
-    if std::io::stderr().is_terminal() {
-        talk(&person_message("user-token-hint", &person));
+/// Reports a changed person: as data for programs, as a sentence for people.
+fn report(message: &'static str, person: &Person, json: bool) {
+    if json {
+        say(&[view(person).to_string()]);
+    } else {
+        talk(&person_message(message, person));
     }
-    Ok(())
 }
 
 /// Returns a message about a person.
@@ -194,14 +189,10 @@ fn person_message(id: &'static str, person: &Person) -> Message {
     Message::new(id).text("user", &person.id).text("name", &person.name).text("role", person.role.as_str())
 }
 
-async fn change(turno: &Turno, id: UserId, change: PersonChange) -> Result<Person, Failure> {
-    turno.change_person(id, change).await.map_err(refused)
-}
-
 /// Page size when reading people.
 const PAGE: u32 = 500;
 
-async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
+async fn list(turno: &Turno, json: bool) -> Result<(), Failure> {
     let (mut people, mut after) = (Vec::new(), None);
     loop {
         let page = turno.people(after, PAGE).await.map_err(refused)?;
@@ -209,7 +200,7 @@ async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
         after = Some(last.id.clone());
         people.extend(page);
     }
-    if format.json {
+    if json {
         say(&[json!({ "items": people.iter().map(view).collect::<Vec<_>>() }).to_string()]);
         return Ok(());
     }
@@ -223,11 +214,11 @@ async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show(turno: &Turno, id: UserId, format: Format) -> Result<(), Failure> {
+async fn show(turno: &Turno, id: UserId, json: bool) -> Result<(), Failure> {
     let found = turno.person(id.clone()).await.map_err(refused)?;
     let person = found.ok_or_else(|| Failure::failed(Message::new("user-unknown").text("user", &id)))?;
     let tokens = super::token::all(turno, Some(id)).await?;
-    if format.json {
+    if json {
         let mut shown = view(&person);
         shown["tokens"] = tokens.iter().map(super::token::view).collect();
         say(&[shown.to_string()]);
