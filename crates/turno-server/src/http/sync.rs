@@ -63,12 +63,12 @@ pub(crate) struct SourceView {
     pub(crate) installed: &'static str,
     /// The database objects of the source.
     pub(crate) parts: Vec<PartView>,
-    /// Why the source does not work: its state cannot be read, another object has a name that it needs, or the
-    /// destination's secret is missing. Null if there is no problem.
+    /// Why the source does not work: its state cannot be read, another object has a name that it needs, the database has
+    /// no triggers, or the destination's secret is missing. Null if there is no problem.
     problem: Option<String>,
-    /// The same as a message, for the console.
+    /// The same as messages, for the console.
     #[serde(skip)]
-    pub(crate) trouble: Option<Message>,
+    pub(crate) troubles: Vec<Message>,
     /// Changes that wait for their first attempt.
     pub(crate) waiting: i64,
     /// Changes that failed and will be retried.
@@ -283,8 +283,10 @@ async fn load_view(
         SourceTrouble::Refused(refused) => with_next(refused.message()),
         SourceTrouble::Rejected(cause) => Message::verbatim(cause),
     });
-    let trouble = trouble.or_else(|| app.deliveries.unsigned(&source.queue).cloned().map(with_next));
-    let problem = trouble.as_ref().map(|trouble| trouble.render(&app.texts, Language::English));
+    let unwatched = (!handle.has_triggers()).then(|| with_next(SourceRefused::NoTriggers.message()));
+    let unsigned = app.deliveries.unsigned(&source.queue).cloned().map(with_next);
+    let troubles: Vec<Message> = trouble.or(unwatched).into_iter().chain(unsigned).collect();
+    let problems: Vec<String> = troubles.iter().map(|trouble| trouble.render(&app.texts, Language::English)).collect();
     let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {
         name: source.name.clone(),
@@ -300,8 +302,8 @@ async fn load_view(
         trigger: source.trigger.clone(),
         view: source.view.as_ref().map(ToString::to_string),
         installed,
-        problem,
-        trouble,
+        problem: (!problems.is_empty()).then(|| problems.join(". ")),
+        troubles,
         waiting: counts.pending,
         failing: counts.error,
         exhausted: counts.exhausted,

@@ -45,6 +45,7 @@ async fn the_page_shows_whether_the_triggers_match_the_configuration(world: Worl
     assert!(page.contains("siper.usuarios") && page.contains("idper"), "{page}");
     let Some(database) = database else {
         assert!(page.contains(">Sin triggers<"), "{page}");
+        assert!(page.contains("los triggers necesitan PostgreSQL"), "r10: {page}");
         assert!(!page.contains("turno sync install") && !page.contains("Enviar todo de nuevo"), "{page}");
         return;
     };

@@ -71,6 +71,7 @@ async fn a_source_shows_its_triggers_and_its_waiting_keys(world: World) {
     );
     let Some(database) = database else {
         assert_eq!((&seen["installed"], &seen["parts"]), (&json!("no_triggers"), &json!([])));
+        assert!(seen["problem"].as_str().unwrap().contains("triggers need PostgreSQL"), "r10: {seen}");
         return;
     };
     assert_eq!(seen["installed"], "absent");
