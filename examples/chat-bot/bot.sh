@@ -5,7 +5,7 @@ set -euo pipefail
 queue="${TURNO_URL:-http://127.0.0.1:7171}/v1/queues/bot"
 me="bot-sh-$$"
 
-api() { curl -fsS -H "Authorization: Bearer $TURNO_TOKEN" --json "$2" "$queue/$1"; }
+api() { curl -sS --fail-with-body -H "Authorization: Bearer $TURNO_TOKEN" --json "$2" "$queue/$1"; }
 
 # Of what was claimed, on a line each: how it is settled, with which body, for whom, and what is to be answered.
 # A message without a text is poison: those before it are answered, it fails for good, those behind it come again.

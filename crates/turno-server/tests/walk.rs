@@ -1,5 +1,5 @@
-//! Runs the README's ten minutes as printed: the same commands in the same order, with the program of this build,
-//! other ports and its own database.
+//! Runs the ten minutes of both READMEs as printed: the same commands in the same order, with the program of this build,
+//! other ports and their own databases.
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::net::TcpListener;
@@ -23,8 +23,18 @@ fn free_port() -> u16 {
 
 #[tokio::test]
 async fn the_ten_minutes_of_the_readme_work_as_printed() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
-    let blocks = blocks(&page, "Ten minutes with curl");
+    walk("README.md", "Ten minutes with curl").await;
+}
+
+#[tokio::test]
+async fn the_ten_minutes_of_the_spanish_readme_work_as_printed() {
+    walk("README.es.md", "Diez minutos con curl").await;
+}
+
+async fn walk(file: &str, heading: &str) {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).unwrap();
+    let blocks = blocks(&page, heading);
+    assert!(!page.contains("curl -f"), "a failed call shows its problem");
     assert_eq!(blocks.len(), 3, "the section has three blocks: one server, a lease, two servers");
     let mut script = format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n{}", blocks.join("\n"));
     for port in ["7171", "7172", "7173"] {
@@ -34,7 +44,7 @@ async fn the_ten_minutes_of_the_readme_work_as_printed() {
     let first = script.split("http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap().to_owned();
     script = script.replace("postgres://localhost/turno", &Cluster::for_tests().fresh_database().await);
 
-    let folder = std::env::temp_dir().join(format!("turno-walk-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("turno-walk-{file}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_turno")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
