@@ -25,7 +25,7 @@ pub(super) fn prepare(programs: &[&str]) -> StepResult {
     apt(&["update"]).and_then(|()| apt(&install)).map_err(Problem::failed)
 }
 
-fn package<'a>(program: &'a str) -> &'a str {
+fn package(program: &str) -> &str {
     PACKAGES.iter().find(|(name, _)| *name == program).map_or(program, |(_, package)| package)
 }
 
