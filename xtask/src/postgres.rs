@@ -1,4 +1,5 @@
-//! Makes sure that PostgreSQL's programs are installed, because the tests start private clusters.
+//! Makes sure that PostgreSQL's programs and PgBouncer are installed, because the tests start private clusters and
+//! poolers.
 //!
 //! Nothing is started here, and no system cluster is used. For root on a Debian-like machine the package is
 //! installed, so that a fresh CI container needs no preparation. Elsewhere the step fails and a person decides.
@@ -11,8 +12,37 @@ use crate::tools::{self, Problem, StepResult, answers, is_root};
 pub(crate) const DEBIAN: &str = "/usr/lib/postgresql";
 const CLUSTER_CONFIGURATION: &str = "/etc/postgresql-common/createcluster.conf";
 
-/// Finds the newest PostgreSQL and installs it if possible.
+/// Finds the newest PostgreSQL and PgBouncer, and installs them if possible.
 pub(crate) fn prepare() -> StepResult {
+    prepare_server()?;
+    prepare_pooler()
+}
+
+/// The testkit looks in the same places.
+fn prepare_pooler() -> StepResult {
+    let is_here = || {
+        let packaged = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].iter().any(|path| Path::new(path).is_file());
+        packaged || answers("pgbouncer", &["--version"])
+    };
+    let missing = |what: &str| Problem::Missing {
+        what: format!("PgBouncer ({what})"),
+        get: "install it (Debian: `apt-get install pgbouncer`, Fedora: `dnf install pgbouncer`, \
+              macOS: `brew install pgbouncer`)"
+            .into(),
+    };
+    if is_here() {
+        return Ok(());
+    }
+    if !(is_root() && answers("apt-get", &["--version"])) {
+        return Err(missing("pgbouncer was not found"));
+    }
+    println!("PgBouncer was not found; installing Debian's package");
+    let install = ["install", "-y", "--no-install-recommends", "pgbouncer"];
+    tools::apt(&["update"]).and_then(|()| tools::apt(&install)).map_err(|why| missing(&why))?;
+    if is_here() { Ok(()) } else { Err(missing("apt-get installed it, but pgbouncer was still not found")) }
+}
+
+fn prepare_server() -> StepResult {
     if let Some(folder) = find() {
         println!("PostgreSQL: {}", folder.display());
         return Ok(());

@@ -21,7 +21,7 @@ const fn step(name: &'static str, about: &'static str, run: fn() -> StepResult) 
 }
 
 const STEPS: &[Step] = &[
-    step("prerequisites", "PostgreSQL's programs are here", postgres::prepare),
+    step("prerequisites", "PostgreSQL's programs and PgBouncer are here", postgres::prepare),
     step("format", "the code is formatted", format),
     step("tidy", "our own rules about layers, SQL, form and paths", tidy::run),
     step("clippy", "no warnings in any target", clippy),

@@ -11,14 +11,18 @@
 //!   called. With a runner that starts a process per test (nextest), a run still has one server: the first test
 //!   starts it, the others find it, and it ends with the run.
 //!
-//! [`Cluster::standby`] creates a standby, for failover tests.
+//! [`Cluster::standby`] creates a standby, for failover tests. [`Cluster::serve_tls`] turns TLS on, with certificates of
+//! a private authority. A [`Pooler`] is PgBouncer in front of a cluster.
 //!
 //! Left out on purpose: extensions, passwords (it trusts every connection from 127.0.0.1), and
 //! downloading a server: one must be installed (`TURNO_PG_BIN` names its directory if it is in an unusual
 //! place).
 
 mod binaries;
+pub mod certificates;
+mod pooler;
 mod run;
+mod secure;
 mod server;
 mod standby;
 #[cfg(test)]
@@ -32,6 +36,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio_postgres::NoTls;
+
+pub use pooler::Pooler;
 
 use binaries::Binaries;
 use server::Server;

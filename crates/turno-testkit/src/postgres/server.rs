@@ -186,7 +186,7 @@ pub(super) fn until(what: &str, mut happened: impl FnMut() -> Result<bool, Error
 }
 
 /// Finds a free port. Each process starts at a different port, so that two processes rarely want the same one.
-fn free_port(attempt: u32) -> Result<u16, Error> {
+pub(super) fn free_port(attempt: u32) -> Result<u16, Error> {
     let spread = std::process::id().wrapping_mul(7919).wrapping_add(attempt.wrapping_mul(101));
     let first = usize::try_from(spread).unwrap_or_default() % PORTS.len();
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
