@@ -45,13 +45,9 @@ listen-failed = failed to listen on { $address }: { $cause }
 
 # Databases.
 
-database-url-scheme = the database URL has no scheme
+database-url = the database URL cannot be used: { $cause }
     .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
 database-url-file = the sqlite URL names no file
-    .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
-database-url-kind = the database URL is neither sqlite: nor postgres:
-    .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
-database-url-slashes = the postgres URL has no // after its scheme
     .next = use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
 database-missing = no database here: there is no { $path }
     .next = go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` creates a new one
@@ -62,6 +58,26 @@ database-file = failed to open { $place }: { $cause }
     .next = check that its folder exists and can be written
 database-server = failed to open { $place }: { $cause }
     .next = check that the server runs, and the user, password and database of the URL
+database-tls = failed to open { $place }: { $cause }
+    .next = { $fault ->
+        [refused] switch TLS on at the server (ssl = on), or use sslmode=prefer if the network is trusted
+        [unknown_issuer] name the authority that issued the server's certificate: sslrootcert=FILE
+        [wrong_name] use a host that the certificate names, or sslmode=verify-ca
+        [expired] renew the server's certificate
+        [not_yet_valid] check the clocks of this machine and of the server
+        [client_required] add sslcert=FILE and sslkey=FILE to the database URL
+        [client_refused] use a client certificate of the authority that the server trusts, and check its dates
+        [file] correct the file, or its path in the database URL
+       *[other] check the server's certificate and its TLS versions
+    }
+database-not-admitted = failed to open { $place }: { $cause }
+    .next = { $tls ->
+        [false] check pg_hba.conf at the server; if it demands TLS, use sslmode=require
+       *[true] { $client ->
+            [false] check pg_hba.conf at the server; if it demands a client certificate, add sslcert=FILE and sslkey=FILE
+           *[true] check pg_hba.conf at the server, and that the client certificate is for this user
+        }
+    }
 database-schema-old = failed to open { $place }: its schema is older than this program needs
     .next = run `turno migrate` with the same --database, or leave out --no-migrate
 database-schema-new = failed to open { $place }: its schema is newer than this program knows
@@ -202,7 +218,7 @@ demo-editor-beside = another editor, beside Ana in the same browser
 demo-editor-private = another editor, in a private window
 demo-admin-private = an administrator, in a private window
 demo-unreachable = failed to reach the database: { $cause }
-    .next = name a database that exists and can be reached without TLS, or leave out --database
+    .next = name a database that exists and can be reached, or leave out --database
 demo-not-empty = the database already has a schema { $schema }, and the demo changes no existing data
     .next = create an empty database, for example with `createdb turno_demo`
 demo-setup = failed to set up the demo: { $cause }

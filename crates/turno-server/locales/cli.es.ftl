@@ -45,13 +45,9 @@ listen-failed = no se puede escuchar en { $address }: { $cause }
 
 # Databases.
 
-database-url-scheme = la URL de la base no tiene esquema
+database-url = la URL de la base no se puede usar: { $cause }
     .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
 database-url-file = la URL de sqlite no nombra un archivo
-    .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
-database-url-kind = la URL de la base no es ni sqlite: ni postgres:
-    .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
-database-url-slashes = la URL de postgres no tiene // después del esquema
     .next = use sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
 database-missing = aquí no hay una base: no existe { $path }
     .next = vaya a su carpeta, o nómbrela con --database o TURNO_DATABASE; `turno migrate` crea una nueva
@@ -62,6 +58,26 @@ database-file = no se pudo abrir { $place }: { $cause }
     .next = revise que su carpeta exista y se pueda escribir
 database-server = no se pudo abrir { $place }: { $cause }
     .next = revise que el servidor funcione, y el usuario, la contraseña y la base de la URL
+database-tls = no se pudo abrir { $place }: { $cause }
+    .next = { $fault ->
+        [refused] active TLS en el servidor (ssl = on), o use sslmode=prefer si la red es de confianza
+        [unknown_issuer] nombre la autoridad que emitió el certificado del servidor: sslrootcert=ARCHIVO
+        [wrong_name] use un host que el certificado nombre, o sslmode=verify-ca
+        [expired] renueve el certificado del servidor
+        [not_yet_valid] revise los relojes de esta máquina y del servidor
+        [client_required] agregue sslcert=ARCHIVO y sslkey=ARCHIVO a la URL de la base
+        [client_refused] use un certificado de cliente de la autoridad en la que confía el servidor, y revise sus fechas
+        [file] corrija el archivo, o su ruta en la URL de la base
+       *[other] revise el certificado del servidor y sus versiones de TLS
+    }
+database-not-admitted = no se pudo abrir { $place }: { $cause }
+    .next = { $tls ->
+        [false] revise pg_hba.conf en el servidor; si exige TLS, use sslmode=require
+       *[true] { $client ->
+            [false] revise pg_hba.conf en el servidor; si exige un certificado de cliente, agregue sslcert=ARCHIVO y sslkey=ARCHIVO
+           *[true] revise pg_hba.conf en el servidor, y que el certificado de cliente sea de este usuario
+        }
+    }
 database-schema-old = no se pudo abrir { $place }: su esquema es más viejo que el que necesita este programa
     .next = ejecute `turno migrate` con el mismo --database, o quite --no-migrate
 database-schema-new = no se pudo abrir { $place }: su esquema es más nuevo que los que conoce este programa
@@ -202,7 +218,7 @@ demo-editor-beside = otro editor, junto a Ana en el mismo navegador
 demo-editor-private = otro editor, en una ventana privada
 demo-admin-private = administradora, en una ventana privada
 demo-unreachable = no se llega a la base: { $cause }
-    .next = nombre una base que exista y a la que se llegue sin TLS, o quite --database
+    .next = nombre una base que exista y a la que se llegue, o quite --database
 demo-not-empty = la base ya tiene un esquema { $schema }, y la demo no cambia datos existentes
     .next = cree una base vacía, por ejemplo con `createdb turno_demo`
 demo-setup = no se pudo preparar la demo: { $cause }

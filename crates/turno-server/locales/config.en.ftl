@@ -75,6 +75,10 @@ form-choice = one of { $choices }
 
 setting-database = is not the URL of a database
     .next = write sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE
+setting-database-kind = names { $scheme }://, which is not supported
+    .next = use sqlite: or postgres://, for example sqlite:turno.db or postgres://USER@HOST/DATABASE
+setting-database-parameter = cannot be used: { $cause }
+    .next = correct the parameter; docs/operating/tls.md lists the parameters of TLS
 setting-address = is not an address
     .next = write HOST:PORT, for example 127.0.0.1:7171 or [::1]:0
 setting-url = is not an HTTP URL
@@ -180,6 +184,8 @@ production-listen = listen is { $address }, which others can reach, and no setti
     .next = set public_url to the https:// address that people use, or behind_proxy = true, or listen on 127.0.0.1
 production-memory = database is in memory and ends with the process
     .next = give the database a file, for example sqlite:/var/lib/turno/turno.db
+production-plaintext = { $hosts } is reached without TLS, so that passwords and data can be read on the way
+    .next = add sslmode=verify-full to the database URL (at least sslmode=require), or set database_plaintext = true
 production-database = the database runs with { $setting }, so accepted work can be lost
     .next = switch it on in postgresql.conf and restart PostgreSQL
 production-demo-user = { $user } is an account of the demo

@@ -75,6 +75,10 @@ form-choice = uno de { $choices }
 
 setting-database = no es la URL de una base
     .next = escriba sqlite:RUTA, por ejemplo sqlite:turno.db, o postgres://USUARIO@HOST/BASE
+setting-database-kind = nombra { $scheme }://, que no es compatible
+    .next = use sqlite: o postgres://, por ejemplo sqlite:turno.db o postgres://USUARIO@HOST/BASE
+setting-database-parameter = no se puede usar: { $cause }
+    .next = corrija el parámetro; docs/operating/tls.md tiene la lista de los parámetros de TLS
 setting-address = no es una dirección
     .next = escriba HOST:PUERTO, por ejemplo 127.0.0.1:7171 o [::1]:0
 setting-url = no es una URL de HTTP
@@ -180,6 +184,8 @@ production-listen = listen es { $address }, a la que otros llegan, y ningún val
     .next = ponga en public_url la dirección https:// que usa la gente, o behind_proxy = true, o escuche en 127.0.0.1
 production-memory = database está en memoria y termina con el proceso
     .next = dé a la base un archivo, por ejemplo sqlite:/var/lib/turno/turno.db
+production-plaintext = a { $hosts } se llega sin TLS, así que las contraseñas y los datos se pueden leer en el camino
+    .next = agregue sslmode=verify-full a la URL de la base (al menos sslmode=require), o ponga database_plaintext = true
 production-database = la base funciona con { $setting }, así que el trabajo aceptado se puede perder
     .next = actívelo en postgresql.conf y reinicie PostgreSQL
 production-demo-user = { $user } es una cuenta de la demo

@@ -17,6 +17,14 @@ error-expel = disable the user instead; their leases end with that
 error-look = the engine looks at leases itself, when they are due
 error-no-key = a delivery without a key belongs to no source
 error-database-url = the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE
+error-url = { $fault ->
+        [unknown] the parameter { $name } is unknown
+        [value] the value of { $name } is invalid
+        [read_only] target_session_attrs demands a read-only server, and Turno writes; use read-write
+        [system_roots] sslrootcert=system needs sslmode=verify-full
+        [no_roots] sslmode=verify-ca needs sslrootcert=FILE
+       *[half_client] sslcert and sslkey belong together; give both
+    }
 
 # Things that a call names.
 
@@ -162,6 +170,24 @@ error-lease-lost = the lease was lost: { $cause ->
 # Stores. $cause is the database's own text.
 
 error-store-unavailable = the database is not reachable: { $cause }
+error-tls = { $fault ->
+        [refused] the server offers no TLS, and sslmode demands it
+        [unknown_issuer] the server's certificate was issued by an unknown authority
+        [wrong_name] the server's certificate is not for { $host }; it names { $names }
+        [expired] the server's certificate has expired
+        [not_yet_valid] the server's certificate is not valid yet
+        [certificate] the server's certificate cannot be used: { $cause }
+        [client_required] the server demands a client certificate
+        [client_refused] the server refuses the client certificate
+       *[handshake] the TLS handshake failed: { $cause }
+    }
+error-tls-file = { $parameter } { $path } { $problem ->
+        [no_certificate] has no certificate
+        [no_key] has no unencrypted private key
+        [exposed] can be read by other users; run chmod 600
+        [mismatch] does not belong to the certificate
+       *[unreadable] cannot be read
+    }
 error-store-unknown = the outcome of the commit is unknown: { $cause }
 error-store-conflict = another transaction came in between: { $cause }
 error-store-rejected = the database refused: { $cause }

@@ -17,6 +17,14 @@ error-expel = deshabilite al usuario; sus bloqueos terminan con eso
 error-look = el motor revisa los bloqueos por su cuenta, cuando vencen
 error-no-key = una entrega sin clave no es de ninguna fuente
 error-database-url = la base se da como sqlite:RUTA o postgres://USUARIO@EQUIPO/BASE
+error-url = { $fault ->
+        [unknown] el parámetro { $name } no existe
+        [value] el valor de { $name } no es válido
+        [read_only] target_session_attrs exige un servidor de solo lectura, y Turno escribe; use read-write
+        [system_roots] sslrootcert=system necesita sslmode=verify-full
+        [no_roots] sslmode=verify-ca necesita sslrootcert=ARCHIVO
+       *[half_client] sslcert y sslkey van juntos; dé los dos
+    }
 
 # Things that a call names.
 
@@ -162,6 +170,24 @@ error-lease-lost = se perdió el bloqueo: { $cause ->
 # Stores. $cause is the database's own text.
 
 error-store-unavailable = no se llega a la base: { $cause }
+error-tls = { $fault ->
+        [refused] el servidor no ofrece TLS, y sslmode lo exige
+        [unknown_issuer] el certificado del servidor lo emitió una autoridad desconocida
+        [wrong_name] el certificado del servidor no es para { $host }; nombra { $names }
+        [expired] el certificado del servidor venció
+        [not_yet_valid] el certificado del servidor todavía no es válido
+        [certificate] el certificado del servidor no se puede usar: { $cause }
+        [client_required] el servidor exige un certificado de cliente
+        [client_refused] el servidor rechaza el certificado de cliente
+       *[handshake] falló la negociación de TLS: { $cause }
+    }
+error-tls-file = { $parameter } { $path } { $problem ->
+        [no_certificate] no tiene un certificado
+        [no_key] no tiene una clave privada sin cifrar
+        [exposed] lo pueden leer otros usuarios; ejecute chmod 600
+        [mismatch] no corresponde al certificado
+       *[unreadable] no se puede leer
+    }
 error-store-unknown = no se sabe si se guardó: { $cause }
 error-store-conflict = otra transacción se adelantó: { $cause }
 error-store-rejected = la base lo rechazó: { $cause }

@@ -45,6 +45,9 @@ use turno::core::time::Span;
 /// The variable with the path of the file.
 pub(crate) const FILE_VARIABLE: &str = "TURNO_CONFIG";
 
+/// The variable that many hosts set for the database of a program. Any setting of Turno's own wins over it.
+const COMMON_VARIABLE: &str = "DATABASE_URL";
+
 /// How strict the server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Environment {
@@ -126,6 +129,10 @@ pub(crate) struct PushGuard {
 pub(crate) struct Settings {
     /// The database URL. It may contain a password, so only [`Settings::explain`] shows it.
     pub(crate) database: String,
+    /// A second URL of the same database, for `LISTEN`.
+    pub(crate) database_direct: Option<String>,
+    /// Whether production may reach PostgreSQL on other machines without TLS.
+    pub(crate) database_plaintext: bool,
     /// Address and port to listen on.
     pub(crate) listen: String,
     pub(crate) environment: Environment,
@@ -186,7 +193,7 @@ fn resolve(
     let written = single_values(&path, &nodes)?;
     let mut chosen = Chosen::default();
     for key in KEYS {
-        chosen.choose(key, cli.get(key.name), env(key.variable), written.get(key.name))?;
+        chosen.choose(key, cli.get(key.name), &env, written.get(key.name))?;
     }
     let (leases, rows) = lease::read(&path, section(&path, &nodes, "leases")?.nodes)?;
     chosen.rows.extend(rows);
@@ -273,22 +280,27 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Keeps the value of the strongest layer. An empty variable counts as unset.
+    /// Keeps the value of the strongest layer. An empty variable counts as unset. `DATABASE_URL` comes after the file.
     fn choose(
         &mut self,
         key: &'static Key,
         flag: Option<&str>,
-        variable: Option<String>,
+        env: impl Fn(&str) -> Option<String>,
         written: Option<&(Value, Origin)>,
     ) -> Result<(), Failure> {
-        let variable = variable.filter(|text| !text.is_empty());
+        let read = |name: &str| env(name).filter(|text| !text.is_empty());
+        let variable = read(key.variable);
+        let common = if key.name == "database" { read(COMMON_VARIABLE) } else { None };
         let given = match (flag, &variable) {
             (Some(text), _) => Some((text, Origin::Flag(key.flag))),
             (None, Some(text)) => Some((text.as_str(), Origin::Environment(key.variable))),
             (None, None) => None,
         };
-        let given =
-            given.or(if written.is_some() { None } else { self.default_of(key).map(|text| (text, Origin::Default)) });
+        let fallback = || match &common {
+            Some(text) => Some((text.as_str(), Origin::Environment(COMMON_VARIABLE))),
+            None => self.default_of(key).map(|text| (text, Origin::Default)),
+        };
+        let given = given.or_else(|| if written.is_some() { None } else { fallback() });
         let won = match given {
             Some((text, origin)) => {
                 let value = key.shape.parse_text(text).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
@@ -297,7 +309,8 @@ impl Chosen {
             None => written.cloned(),
         };
         let shown = won.as_ref().map(|(value, _)| value.render());
-        let shown = if key.name == "database" { shown.map(|url| text::mask_passwords(&url)) } else { shown };
+        let is_url = matches!(key.name, "database" | "database_direct");
+        let shown = if is_url { shown.map(|url| text::mask_passwords(&url)) } else { shown };
         let origin = won.as_ref().map_or(Origin::Default, |(_, origin)| origin.clone());
         self.rows.push(Shown::new(key.name, shown, origin));
         if let Some(won) = won {
@@ -357,6 +370,8 @@ impl Chosen {
         let count = |name| usize::try_from(self.whole(name)).unwrap_or(usize::MAX);
         let settings = Settings {
             database: self.text("database").unwrap_or_default(),
+            database_direct: self.text("database_direct"),
+            database_plaintext: self.switch("database_plaintext"),
             listen: self.text("listen").unwrap_or_default(),
             environment: self.environment(),
             migrate: self.switch("migrate"),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::texts::causes;
 use crate::texts::message::Message;
+use turno::store::PostgresUrl;
 use turno::{Error, Options, Turno};
 
 /// An open engine and the database it works on.
@@ -23,8 +24,12 @@ pub(crate) struct Database {
 pub(crate) struct Location {
     /// `SQLite` or `PostgreSQL`.
     pub(crate) kind: &'static str,
-    /// The file, or host and database name.
+    /// The file, or hosts and database name.
     pub(crate) name: String,
+    /// Whether connections may use TLS.
+    pub(crate) uses_tls: bool,
+    /// Whether the URL names a client certificate.
+    pub(crate) has_client_certificate: bool,
 }
 
 /// Opens the database, creating or upgrading its schema. Errors do not repeat the URL, since it may hold a password.
@@ -44,6 +49,9 @@ pub(crate) const FORBIDDEN: &str = "42501";
 /// The SQLSTATE for a database that does not exist.
 const NO_DATABASE: &str = "3D000";
 
+/// The SQLSTATE for a user whom the server's rules do not admit, for example without TLS or without a certificate.
+const NOT_ADMITTED: &str = "28000";
+
 /// Returns the failure of a database that could not be opened, with advice that fits its cause.
 pub(crate) fn cannot_open(place: &Location, error: &Error) -> Failure {
     use turno::store::{FileFault, SchemaFault, StoreError};
@@ -59,37 +67,40 @@ pub(crate) fn cannot_open(place: &Location, error: &Error) -> Failure {
         Error::Store(StoreError::Unavailable(cause)) if cause.code.as_deref() == Some(NO_DATABASE) => {
             "database-unknown"
         }
+        Error::Store(StoreError::Unavailable(cause)) if cause.code.as_deref() == Some(NOT_ADMITTED) => {
+            "database-not-admitted"
+        }
+        Error::Store(StoreError::Tls(_)) => "database-tls",
         _ if place.kind != "SQLite" => "database-server",
         _ if Path::new(&place.name).parent().is_some_and(|folder| !folder.exists()) => "database-no-folder",
         _ => "database-file",
     };
     let message = Message::new(id).text("place", &place.name).message("cause", causes::message(error));
-    Failure::failed(message.text("name", name))
+    let fault = match error {
+        Error::Store(StoreError::Tls(fault)) => fault.code(),
+        _ => "",
+    };
+    let (tls, client) = (place.uses_tls.to_string(), place.has_client_certificate.to_string());
+    Failure::failed(message.text("name", name).text("fault", fault).text("tls", tls).text("client", client))
 }
 
 /// Returns the kind and the visible part of a database URL.
 pub(crate) fn describe(url: &str) -> Result<Location, Failure> {
-    let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage(Message::new("database-url-scheme")))?;
-    match scheme {
-        "sqlite" if rest.is_empty() => Err(Failure::usage(Message::new("database-url-file"))),
-        "sqlite" => {
-            let path = std::path::absolute(rest).unwrap_or_else(|_| PathBuf::from(rest));
-            Ok(Location { kind: "SQLite", name: path.display().to_string() })
+    let local = |name| Location { kind: "SQLite", name, uses_tls: false, has_client_certificate: false };
+    match url.strip_prefix("sqlite:") {
+        Some("") => Err(Failure::usage(Message::new("database-url-file"))),
+        Some(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+            Ok(local(path.display().to_string()))
         }
-        "postgres" | "postgresql" => Ok(Location { kind: "PostgreSQL", name: host_and_name(rest)? }),
-        _ => Err(Failure::usage(Message::new("database-url-kind"))),
+        None => {
+            let url = PostgresUrl::parse(url).map_err(|misuse| {
+                Failure::usage(Message::new("database-url").message("cause", causes::message(&misuse)))
+            })?;
+            let (uses_tls, has_client_certificate) = (url.uses_tls(), url.has_client_certificate());
+            Ok(Location { kind: "PostgreSQL", name: url.location(), uses_tls, has_client_certificate })
+        }
     }
-}
-
-/// Returns host and database from the text after `postgres:`, without user, password and parameters.
-fn host_and_name(rest: &str) -> Result<String, Failure> {
-    let address = rest.strip_prefix("//").ok_or_else(|| Failure::usage(Message::new("database-url-slashes")))?;
-    let without_parameters = address.split('?').next().unwrap_or_default();
-    // The last @ ends the credentials, because a password may contain one, too.
-    let visible = without_parameters.rsplit('@').next().unwrap_or_default();
-    let (host, name) = visible.split_once('/').unwrap_or((visible, ""));
-    let host = if host.is_empty() { "localhost" } else { host };
-    Ok(if name.is_empty() { host.to_string() } else { format!("{host}/{name}") })
 }
 
 #[cfg(test)]
@@ -101,9 +112,10 @@ mod tests {
     fn credentials_are_never_shown() {
         let shown = |url| describe(url).map(|place| place.name).map_err(|failure| failure.cause());
         let place = Ok("db.example:5433/shop".to_string());
-        assert_eq!(shown("postgres://ana:s3cr@t@db.example:5433/shop?password=other"), place);
+        assert_eq!(shown("postgres://ana:s3cr%40t@db.example:5433/shop?password=other"), place);
+        assert_eq!(shown("host=db.example port=5433 dbname=shop password=s3cret"), place);
         assert_eq!(shown("postgresql:///shop"), Ok("localhost/shop".to_string()));
-        for wrong in ["postgre://ana:s3cret@db/shop", "s3cret", "postgres:s3cret"] {
+        for wrong in ["postgre://ana:s3cret@db/shop", "s3cret", "postgres:s3cret", "host=db sslmode=s3cret"] {
             let cause = shown(wrong).expect_err("the URL is invalid");
             assert!(!cause.contains("s3cret"), "{cause}");
         }

@@ -58,6 +58,7 @@ fn walk(guide: &str, replaced: &[(&str, &str)]) -> String {
         .env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()))
         .env("TURNO_LISTEN", format!("127.0.0.1:{first}"))
         .env_remove("TURNO_DATABASE")
+        .env_remove("DATABASE_URL")
         // The developer's language may differ from the one that the test expects.
         .env("TURNO_LANG", "es")
         .env("LC_ALL", "C.UTF-8")

@@ -2,6 +2,8 @@
 
 #[path = "program/busy.rs"]
 mod busy;
+#[path = "program/database.rs"]
+mod database;
 #[path = "program/file.rs"]
 mod file;
 #[path = "program/json.rs"]
@@ -21,7 +23,9 @@ fn turno(arguments: &[&str]) -> Command {
     // The default database is a file in the current directory, which must not be the source's.
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.args(arguments);
-    for name in ["TURNO_DATABASE", "TURNO_LISTEN", "TURNO_CONFIG", "TURNO_ENV", "TURNO_URL", "TURNO_TOKEN"] {
+    for name in
+        ["TURNO_DATABASE", "DATABASE_URL", "TURNO_LISTEN", "TURNO_CONFIG", "TURNO_ENV", "TURNO_URL", "TURNO_TOKEN"]
+    {
         command.env_remove(name);
     }
     command.env_remove("TURNO_LANG").env("LC_ALL", "C");
@@ -47,7 +51,11 @@ struct Running {
 
 impl Running {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = turno(arguments).spawn().expect("the program was built with this test");
+        Self::spawn(turno(arguments))
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the program was built with this test");
         let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let (mut before, mut line) = (Vec::new(), String::new());
         while stdout.read_line(&mut line).expect("stdout is UTF-8") > 0 {
@@ -261,7 +269,7 @@ fn wrong_usage_ends_with_2_and_a_reason() {
     for (arguments, reason) in [
         (&["serve", "--lisen", "127.0.0.1:0"][..], "--listen"),
         (&["serve", "--listen", "nowhere"], "HOST:PORT"),
-        (&["serve", "--database", "mysql://u:s3cret@h/d"], "not the URL of a database"),
+        (&["serve", "--database", "mysql://u:s3cret@h/d"], "use sqlite: or postgres://"),
         (&["demo", "--database", "sqlite:a.db"], "temporary file or on PostgreSQL"),
         (&["--database", "sqlite:a.db", "demo"], "temporary file or on PostgreSQL"),
         (&["nonsense"], "nonsense"),

@@ -54,6 +54,7 @@ async fn walk(file: &str, heading: &str) {
         .env("PATH", path)
         .env("TURNO_LISTEN", format!("127.0.0.1:{first}"))
         .env_remove("TURNO_DATABASE")
+        .env_remove("DATABASE_URL")
         .env_remove("TURNO_LANG")
         .env("LC_ALL", "C.UTF-8")
         .output()

@@ -61,6 +61,9 @@ pub struct Options {
     pub effect: Option<Arc<dyn Effect>>,
     /// Whether to create or upgrade the schema. If `false`, opening fails unless the schema matches this program.
     pub migrate: bool,
+    /// A second URL of the same PostgreSQL database, for `LISTEN`. Needed only if the first one leads through a pooler
+    /// that shares sessions. Without it, changes by other processes are noticed within a second there.
+    pub direct: Option<String>,
 }
 
 /// Default for [`Options::keep`]: a quarter, so that last month's history is still complete.
@@ -75,6 +78,7 @@ impl Default for Options {
             keep: KEEP,
             effect: None,
             migrate: true,
+            direct: None,
         }
     }
 }
@@ -123,7 +127,8 @@ pub(crate) struct Inner {
 }
 
 impl Turno {
-    /// Opens `sqlite:PATH` or `postgres://…`, creating or upgrading the schema.
+    /// Opens `sqlite:PATH` or `postgres://…`, creating or upgrading the schema. PostgreSQL's URLs have libpq's TLS
+    /// parameters, and libpq's `key=value` form is accepted too.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -153,8 +158,7 @@ impl Turno {
     /// ```
     pub async fn open_with(url: &str, options: Options) -> Result<Turno, Error> {
         options.leases.check()?;
-        let clock = options.clock.clone();
-        let store: Arc<dyn Store> = stores::open(url, clock, options.migrate).await?;
+        let store: Arc<dyn Store> = stores::open(url, &options).await?;
         Ok(Turno::on(store, options))
     }
 

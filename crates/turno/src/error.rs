@@ -1,7 +1,7 @@
 //! Errors of the library. A command as data returns a refusal as an answer; a verb of a handle returns it as
 //! [`Error::Lease`] or [`Error::Task`].
 
-use crate::store::StoreError;
+use crate::store::{StoreError, UrlFault};
 use std::convert::Infallible;
 use turno_core::access::{ChangeRefused, Denied};
 use turno_core::fault::{Fault, Invalid, Thing};
@@ -106,6 +106,9 @@ pub enum Misuse {
     /// The text names no database.
     #[error("the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE")]
     DatabaseUrl,
+    /// A parameter of the database's URL cannot be used.
+    #[error(transparent)]
+    DatabaseParameter(#[from] UrlFault),
 }
 
 impl Error {
@@ -127,7 +130,9 @@ impl Error {
             Error::WrongStatus { .. } => "wrong_status",
             Error::Unknown(_) => "not_found",
             Error::Overloaded => "overloaded",
-            Error::Store(StoreError::Unavailable(_) | StoreError::Conflict(_)) => "database_unavailable",
+            Error::Store(StoreError::Unavailable(_) | StoreError::Tls(_) | StoreError::Conflict(_)) => {
+                "database_unavailable"
+            }
             Error::Store(StoreError::File(fault)) => fault.code(),
             Error::Store(StoreError::Unknown(_)) => "outcome_unknown",
             Error::Store(_) | Error::NoRandomness(_) | Error::Bug(_) => "internal",

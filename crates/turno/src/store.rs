@@ -30,6 +30,7 @@ mod repair;
 mod schema;
 mod sync;
 mod task;
+mod tls;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessStore, AccessWrite, TokenFound};
 pub use answer::{Answer, AnswerStore};
@@ -54,6 +55,10 @@ pub use task::{
     Dialect, Effect, EffectError, EffectFuture, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
     TaskQuery, TaskRead, TaskReader, TaskWrite, Tx, Value,
 };
+pub use tls::{TlsFault, TlsFileProblem, UrlFault};
+
+#[cfg(feature = "postgres")]
+pub use crate::stores::postgres::url::PostgresUrl;
 
 use std::future::Future;
 use std::pin::Pin;

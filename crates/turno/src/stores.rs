@@ -6,18 +6,21 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 mod statement;
 
-use crate::clock::Clock;
+use crate::engine::Options;
 use crate::error::{Error, Misuse};
 use crate::store::{SchemaState, Store};
 use std::sync::Arc;
 
-/// Opens the database that the URL names. Creates or upgrades the schema only if `migrate` is true.
-pub(crate) async fn open(url: &str, clock: Arc<Clock>, migrate: bool) -> Result<Arc<dyn Store>, Error> {
+/// Opens the database that the URL names. Creates or upgrades the schema only if the options say so.
+pub(crate) async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, Error> {
+    let (clock, migrate) = (options.clock.clone(), options.migrate);
     Ok(match parse_url(url)? {
         #[cfg(feature = "sqlite")]
         Backend::Sqlite(path) => Arc::new(sqlite::open(path, clock, migrate).await?),
         #[cfg(feature = "postgres")]
-        Backend::Postgres(url) => Arc::new(postgres::PostgresStore::open(url, clock, migrate).await?),
+        Backend::Postgres(url) => {
+            Arc::new(postgres::PostgresStore::open(url, options.direct.as_deref(), clock, migrate).await?)
+        }
     })
 }
 
@@ -36,7 +39,7 @@ enum Backend<'a> {
     /// The path of a file.
     #[cfg(feature = "sqlite")]
     Sqlite(&'a str),
-    /// The whole URL.
+    /// The whole URL, or libpq's `key=value` text.
     #[cfg(feature = "postgres")]
     Postgres(&'a str),
 }
@@ -47,7 +50,7 @@ fn parse_url(url: &str) -> Result<Backend<'_>, Error> {
         return Ok(Backend::Sqlite(path));
     }
     #[cfg(feature = "postgres")]
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+    if postgres::url::PostgresUrl::recognizes(url) {
         return Ok(Backend::Postgres(url));
     }
     Err(Misuse::DatabaseUrl.into())

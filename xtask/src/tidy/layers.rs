@@ -43,6 +43,9 @@ const SQL_HOMES: &[&str] = &[
     "crates/turno-server/tests/http/sync_soak.rs",
     "crates/turno-server/tests/cli/repair.rs",
     "crates/turno-server/tests/cli/sync.rs",
+    // Look at the server's sessions.
+    "crates/turno/tests/connect/",
+    "crates/turno-server/tests/program/database.rs",
     "crates/turno-testkit/",
     "bench/",
     OURSELVES,

@@ -29,6 +29,11 @@ const FILES: &[Alone] = &[
     },
     Alone {
         store: "postgres",
+        reason: "the server is reached over a network: its URL has parameters, and TLS",
+        names: "tls.rs tls/der.rs tls/stream.rs tls/verify.rs url.rs url/tests.rs",
+    },
+    Alone {
+        store: "postgres",
         reason: "dead index entries stay while a transaction is open, so that scans need a floor",
         names: "expiry.rs floor.rs lane.rs",
     },

@@ -17,7 +17,7 @@ use crate::texts::message::Message;
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     // clap does not read the variable. The configuration does, because the file comes between flags and variables.
-    /// sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE]
+    /// sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE, or DATABASE_URL]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
 
@@ -80,7 +80,12 @@ impl GlobalArgs {
 
 /// Returns the engine's options for these settings.
 pub(crate) fn options(settings: &Settings) -> Options {
-    Options { leases: settings.leases.clone(), keep: settings.keep_history.into(), ..Options::default() }
+    Options {
+        leases: settings.leases.clone(),
+        keep: settings.keep_history.into(),
+        direct: settings.database_direct.clone(),
+        ..Options::default()
+    }
 }
 
 /// Turns an error of the library into a failure, with advice for the command line.

@@ -6,6 +6,8 @@
 use super::{Environment, Settings, text};
 use crate::failure::Failure;
 use crate::texts::message::Message;
+use std::collections::BTreeSet;
+use turno::store::PostgresUrl;
 
 /// Fails with all problems at once, if there are any. Each message says what is unsafe, and what to do about it.
 pub(crate) fn refuse(problems: Vec<Message>) -> Result<(), Failure> {
@@ -82,9 +84,18 @@ impl Settings {
     }
 
     fn judge_database(&self, problems: &mut Vec<Message>) {
-        let Some(path) = self.database.strip_prefix("sqlite:") else { return };
-        if path.contains(":memory:") {
-            problems.push(Message::new("production-memory"));
+        if let Some(path) = self.database.strip_prefix("sqlite:") {
+            if path.contains(":memory:") {
+                problems.push(Message::new("production-memory"));
+            }
+            return;
+        }
+        let urls = [Some(&self.database), self.database_direct.as_ref()].into_iter().flatten();
+        let parsed = urls.filter_map(|url| PostgresUrl::parse(url).ok());
+        let hosts: BTreeSet<String> = parsed.flat_map(|url| url.plaintext_hosts()).collect();
+        if !hosts.is_empty() && !self.database_plaintext {
+            let hosts: Vec<String> = hosts.into_iter().collect();
+            problems.push(Message::new("production-plaintext").text("hosts", hosts.join(", ")));
         }
     }
 }
@@ -107,7 +118,10 @@ mod tests {
             "listen = \"0.0.0.0:80\"\npublic_url = \"https://turno.example.com\"",
             "cors_origins = [\"https://app.example.com\", \"http://localhost:3000\"]",
             "public_url = \"http://127.0.0.1:7171\"",
-            "database = \"postgres://turno@db/turno\"\n[push]\nallow = [\"10.0.0.0/8\"]",
+            "database = \"postgres://turno@db/turno?sslmode=require\"\n[push]\nallow = [\"10.0.0.0/8\"]",
+            "database = \"postgres://turno@db/turno\"\ndatabase_plaintext = true",
+            "database = \"postgres://turno@localhost/turno\"",
+            "database = \"host=/run/postgresql dbname=turno\"",
         ];
         for file in safe {
             assert_eq!(causes(file), Vec::<String>::new(), "{file}");
@@ -123,6 +137,11 @@ mod tests {
             ("listen = \"[::]:7171\"", "listen is [::]:7171"),
             ("public_url = \"http://turno.example.com\"\nbehind_proxy = true", "public_url is http://turno"),
             ("database = \"sqlite::memory:\"", "in memory"),
+            ("database = \"postgres://ana:s3cret@db,localhost/turno\"", "db is reached without TLS"),
+            (
+                "database = \"postgres://localhost/turno\"\ndatabase_direct = \"host=db sslmode=prefer\"",
+                "db is reached without TLS",
+            ),
             ("[push]\nallow_private = true", "push.allow_private"),
         ];
         for (file, cause) in cases {

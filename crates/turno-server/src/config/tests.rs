@@ -75,6 +75,8 @@ fn every_key_can_be_set_in_every_layer() {
         ("env", "production"),
         ("migrate", "false"),
         ("public_url", "https://turno.example.com"),
+        ("database_direct", "postgres://db/shop"),
+        ("database_plaintext", "true"),
         ("behind_proxy", "true"),
         ("cors_origins", "https://a.example"),
         ("metrics_listen", "127.0.0.1:8"),
@@ -192,6 +194,23 @@ fn a_wrong_variable_or_flag_is_named() {
     assert!(failure.cause().starts_with("TURNO_LIMITS_REQUESTS: limits.requests is something else"), "{failure:?}");
     let failure = layered("", &[], overriding("listen", "here")).unwrap_err();
     assert_eq!(failure.cause(), "--listen: listen is not an address");
+}
+
+#[test]
+fn the_common_variable_comes_after_flag_variable_and_file() {
+    let common = ("DATABASE_URL", "postgres://common/turno");
+    let by_common = layered("", &[common], Overrides::default()).unwrap();
+    assert_eq!((by_common.database.as_str(), &*origin(&by_common, "database")), (common.1, "DATABASE_URL"));
+    let by_file = layered("database = \"sqlite:a.db\"", &[common], Overrides::default()).unwrap();
+    assert_eq!(by_file.database, "sqlite:a.db");
+    let own = ("TURNO_DATABASE", "sqlite:b.db");
+    assert_eq!(layered("", &[common, own], Overrides::default()).unwrap().database, "sqlite:b.db");
+    let by_flag = layered("", &[common], overriding("database", "sqlite:c.db")).unwrap();
+    assert_eq!((by_flag.database.as_str(), &*origin(&by_flag, "database")), ("sqlite:c.db", "--database"));
+    let empty = layered("", &[("DATABASE_URL", "")], Overrides::default()).unwrap();
+    assert_eq!(origin(&empty, "database"), "default");
+    let failure = layered("", &[("DATABASE_URL", "mysql://ana:s3cret@db")], Overrides::default()).unwrap_err();
+    assert!(failure.cause().starts_with("DATABASE_URL: database ") && failure.next().contains("postgres://"));
 }
 
 #[test]

@@ -2,18 +2,40 @@
 
 use reqwest::Url;
 use std::net::{IpAddr, SocketAddr};
+use turno::Misuse;
 use turno::core::limits::{NAME_MAX, TEXT_MAX};
+use turno::store::PostgresUrl;
 
+use crate::texts::causes;
 use crate::texts::message::Message;
 
-/// Checks a database URL: `sqlite:PATH` or `postgres://…`.
+/// Checks a database URL: `sqlite:PATH`, `postgres://…`, or libpq's `key=value` text.
 pub(super) fn database(text: &str) -> Result<String, Message> {
     let file = text.strip_prefix("sqlite:").is_some_and(|path| !path.is_empty());
-    let server = text.starts_with("postgres://") || text.starts_with("postgresql://");
-    if (file || server) && !text.contains(char::is_control) {
+    if file && !text.contains(char::is_control) {
         return Ok(text.to_owned());
     }
-    Err(Message::new("setting-database"))
+    server_database(text)
+}
+
+/// Checks the URL of a PostgreSQL database.
+pub(super) fn server_database(text: &str) -> Result<String, Message> {
+    if text.contains(char::is_control) {
+        return Err(Message::new("setting-database"));
+    }
+    match PostgresUrl::parse(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(Misuse::DatabaseParameter(fault)) => {
+            Err(Message::new("setting-database-parameter").message("cause", causes::message(&fault)))
+        }
+        // The scheme is no secret, and tells which other database was meant.
+        Err(_) => Err(match text.split_once("://").filter(|_| !PostgresUrl::recognizes(text)) {
+            Some((scheme, _)) if scheme.chars().all(|one| one.is_ascii_alphanumeric() || "+-.".contains(one)) => {
+                Message::new("setting-database-kind").text("scheme", scheme)
+            }
+            _ => Message::new("setting-database"),
+        }),
+    }
 }
 
 /// Checks an address `HOST:PORT`. The host may be a name.
@@ -211,27 +233,7 @@ fn same(one: u128, other: u128, bits: u32, width: u32) -> bool {
 
 /// Masks every password in a database URL.
 pub(super) fn mask_passwords(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (address, parameters) = match rest.split_once('?') {
-        Some((address, parameters)) => (address, Some(parameters)),
-        None => (rest, None),
-    };
-    // The last @ ends the credentials, because a password may contain one, too.
-    let address = match address.rsplit_once('@') {
-        Some((user, host)) => match user.split_once(':') {
-            Some((user, _)) => format!("{user}:***@{host}"),
-            None => format!("{user}@{host}"),
-        },
-        None => address.to_owned(),
-    };
-    let hidden = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) if name.to_ascii_lowercase().contains("pass") => format!("{name}=***"),
-        _ => pair.to_owned(),
-    };
-    match parameters {
-        Some(all) => format!("{scheme}://{address}?{}", all.split('&').map(hidden).collect::<Vec<_>>().join("&")),
-        None => format!("{scheme}://{address}"),
-    }
+    if url.starts_with("sqlite:") { url.to_owned() } else { PostgresUrl::mask(url) }
 }
 
 /// Replaces the query of an endpoint's URL where it is shown.

@@ -353,7 +353,7 @@ impl From<Error> for Problem {
             }
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
-            Error::Store(error @ (StoreError::Unavailable(_) | StoreError::Conflict(_))) => {
+            Error::Store(error @ (StoreError::Unavailable(_) | StoreError::Tls(_) | StoreError::Conflict(_))) => {
                 tracing::warn!(%error, "the database is not reachable");
                 Problem::new(Code::Unavailable)
             }

@@ -70,6 +70,7 @@ impl Cause for Misuse {
             Misuse::Look => Message::new("error-look"),
             Misuse::NoKey => Message::new("error-no-key"),
             Misuse::DatabaseUrl => Message::new("error-database-url"),
+            Misuse::DatabaseParameter(fault) => fault.message(),
         }
     }
 }

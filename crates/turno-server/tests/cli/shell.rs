@@ -69,7 +69,9 @@ impl Shell {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
         command.args(words).current_dir(env!("CARGO_TARGET_TMPDIR")).kill_on_drop(true);
-        for name in ["TURNO_DATABASE", "TURNO_LISTEN", "TURNO_URL", "TURNO_TOKEN", "TURNO_CONFIG", "TURNO_ENV"] {
+        for name in
+            ["TURNO_DATABASE", "DATABASE_URL", "TURNO_LISTEN", "TURNO_URL", "TURNO_TOKEN", "TURNO_CONFIG", "TURNO_ENV"]
+        {
             command.env_remove(name);
         }
         command.env_remove("TURNO_LANG").env("LC_ALL", "C");

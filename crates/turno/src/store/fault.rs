@@ -1,5 +1,6 @@
 //! Store errors, and faults of an embedded database's file.
 
+use super::TlsFault;
 use turno_core::id::QueueName;
 use turno_core::queue::Kind;
 
@@ -9,6 +10,9 @@ pub enum StoreError {
     /// The database could not be reached, and nothing was stored: try again.
     #[error("the database is not reachable: {0}")]
     Unavailable(DatabaseMessage),
+    /// No TLS connection to the database was made, and nothing was stored: correct the settings and try again.
+    #[error(transparent)]
+    Tls(#[from] TlsFault),
     /// The connection was lost at commit and its outcome could not be found out.
     #[error("the outcome of the commit is unknown: {0}")]
     Unknown(String),

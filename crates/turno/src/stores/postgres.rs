@@ -8,6 +8,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `sql`, `call` | the list of statements; a statement with its parameters |
+//! | `url`, `tls` | the parameters of the URL; TLS as libpq does it |
 //! | `connection`, `slot`, `read`, `error` | a connection, the slot that keeps it, reads outside of groups, the errors |
 //! | `tx`, `commit` | a group's transaction, and finding out its outcome |
 //! | `lease`, `enqueue`, `claim`, `settle`, `manage`, `task`, `access` | the rows that each kind of group locks and reads |
@@ -27,7 +28,7 @@
 //! transaction waits for a lock that an application can hold: leases that an open transaction asserts are skipped and
 //! reported as pinned, and a busy task is refused as busy.
 //!
-//! Not here: rules (the core's), retries of conflicts (the engine's), TLS (the server's).
+//! Not here: rules (the core's), retries of conflicts (the engine's).
 
 mod access;
 mod answer;
@@ -68,9 +69,12 @@ mod sync;
 mod task;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod tx;
+pub(crate) mod url;
 
 use crate::clock::Clock;
+use crate::error::Error;
 use crate::store::{
     Delivered, Effect, Group, Hint, IntakeStore, LineStep, Outcomes, Pending, Routes, SchemaState, SourceTables, Store,
     StoreError,
@@ -87,7 +91,6 @@ use slot::Slot;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio_postgres::config::Host;
 use turno_core::access::Epoch;
 use turno_core::task::Apply;
 use turno_core::time::Time;
@@ -135,17 +138,25 @@ struct Shared {
 impl PostgresStore {
     /// Connects, and migrates the schema if `migrate` is true. Otherwise returns an error if this program cannot use
     /// the schema. Then begins a life and resumes the clock from the recorded mark.
-    pub(crate) async fn open(url: &str, clock: Arc<Clock>, migrate: bool) -> Result<PostgresStore, StoreError> {
+    ///
+    /// Hints go over `direct` if it is given.
+    pub(crate) async fn open(
+        url: &str,
+        direct: Option<&str>,
+        clock: Arc<Clock>,
+        migrate: bool,
+    ) -> Result<PostgresStore, Error> {
         let address = Address::parse(url)?;
-        let mut link = address.connect().await?;
+        let direct = direct.map(Address::parse).transpose()?;
+        let mut link = address.connect().await.map_err(StoreError::from)?;
         if migrate {
             schema::migrate(&mut link).await?;
         } else {
             schema::look(&mut link).await?.required()?;
         }
-        let description = format!("PostgreSQL {}, {}", link.version, display_location(&address));
+        let description = format!("PostgreSQL {}, {}", link.version, address.url.location());
         let floors = Floors::default();
-        let hints = Hints::new(address.clone(), floors.clone());
+        let hints = Hints::new(address.clone(), direct, floors.clone());
         let (lanes, lives, recorded) = (Lanes::default(), Lives::default(), Recorded::default());
         let shared = Shared { clock, floors, lanes, lives, recorded };
         let store = PostgresStore {
@@ -171,21 +182,10 @@ impl PostgresStore {
     }
 
     /// Reads the schema's version of the database that the URL names.
-    pub(crate) async fn schema_of(url: &str) -> Result<SchemaState, StoreError> {
-        schema::look(&mut Address::parse(url)?.connect().await?).await
+    pub(crate) async fn schema_of(url: &str) -> Result<SchemaState, Error> {
+        let mut link = Address::parse(url)?.connect().await.map_err(StoreError::from)?;
+        Ok(schema::look(&mut link).await?)
     }
-}
-
-/// Returns host and database for display, without secrets.
-fn display_location(address: &Address) -> String {
-    let host = match address.config.get_hosts().first() {
-        Some(Host::Tcp(host)) => host.clone(),
-        #[cfg(unix)]
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => "localhost".into(),
-    };
-    let database = address.config.get_dbname().or(address.config.get_user()).unwrap_or("postgres");
-    format!("{host}/{database}")
 }
 
 impl Store for PostgresStore {

@@ -15,10 +15,11 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 use turno::core::queue::{Kind, Policy};
 use turno::core::sync::Source;
 use turno::core::time::Span;
+use turno::store::PostgresUrl;
 use turno::{Error, Turno};
 
 use crate::config::endpoint::EndpointFields;
@@ -56,8 +57,9 @@ pub(super) async fn connect(url: &str) -> Result<Siper, Failure> {
     let failed = |error: tokio_postgres::Error| {
         Failure::failed(Message::new("demo-unreachable").text("cause", render_cause(&error)))
     };
-    let (sql, connection) = tokio_postgres::connect(url, NoTls).await.map_err(failed)?;
-    tokio::spawn(connection);
+    let unreachable = |cause: Message| Failure::failed(Message::new("demo-unreachable").message("cause", cause));
+    let url = PostgresUrl::parse(url).map_err(|misuse| unreachable(causes::message(&misuse)))?;
+    let sql = url.connect().await.map_err(|error| unreachable(causes::message(&error)))?;
     let found = sql.query(include_str!("siper/fresh.sql"), &[]).await.map_err(failed)?;
     if let Some(schema) = found.first().map(|row| row.get::<_, String>(0)) {
         return Err(Failure::usage(Message::new("demo-not-empty").text("schema", schema)));

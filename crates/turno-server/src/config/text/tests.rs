@@ -21,9 +21,21 @@ fn an_address_is_a_host_and_a_port() {
 fn a_database_is_a_file_or_a_server() {
     check_all(
         database,
-        &["sqlite:turno.db", "postgres://ana:pw@db/turno", "postgresql:///turno"],
-        &["", "sqlite:", "turno.db", "mysql://s3cret@db/turno", "postgres:s3cret", "sqlite:a\nb"],
+        &["sqlite:turno.db", "postgres://ana:pw@db/turno", "postgresql:///turno", "host=db dbname=turno"],
+        &["", "sqlite:", "turno.db", "mysql://s3cret@db/turno", "postgres:s3cret", "sqlite:a\nb", "host=db\nuser=a"],
     );
+    check_all(server_database, &["postgres://db/turno?sslmode=verify-full"], &["sqlite:turno.db", ""]);
+}
+
+#[test]
+fn other_databases_and_wrong_parameters_are_named_without_their_values() {
+    let cause = |text: &str| crate::texts::terminal::render(&database(text).unwrap_err());
+    assert!(cause("mysql://ana:s3cret@db/turno").contains("mysql://"), "{}", cause("mysql://ana:s3cret@db/turno"));
+    assert!(cause("postgres://db/turno?sslmode=s3cret").contains("sslmode"));
+    for text in ["mysql://ana:s3cret@db/turno", "postgres://db/turno?sslmode=s3cret", "s3cret://a", "s3 cret://a"] {
+        let hidden = !cause(text).contains("s3cret") || text.starts_with("s3cret");
+        assert!(hidden && !cause(text).contains("s3 cret"), "{}", cause(text));
+    }
 }
 
 #[test]

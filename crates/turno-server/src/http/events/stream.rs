@@ -123,6 +123,6 @@ impl Stream {
 
 /// Returns whether an error is temporary.
 fn is_temporary(error: &Error) -> bool {
-    use turno::store::StoreError::{Conflict, Unavailable, Unknown};
-    matches!(error, Error::Overloaded | Error::Store(Unavailable(_) | Conflict(_) | Unknown(_)))
+    use turno::store::StoreError::{Conflict, Tls, Unavailable, Unknown};
+    matches!(error, Error::Overloaded | Error::Store(Unavailable(_) | Tls(_) | Conflict(_) | Unknown(_)))
 }

@@ -238,7 +238,7 @@ impl PostgresStore {
                 Err(TripError::Refused { code: Some(code), .. }) if code.code() == "22023" => {
                     return Err(StoreError::Unavailable(lost.into()));
                 }
-                Ok(_) | Err(TripError::Lost(_)) => tokio::time::sleep(ASK_PAUSE).await,
+                Ok(_) | Err(TripError::Lost(_) | TripError::Tls(_)) => tokio::time::sleep(ASK_PAUSE).await,
                 Err(failure) => return unknown(&StoreError::from(failure).to_string()),
             }
         }

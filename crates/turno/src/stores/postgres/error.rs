@@ -1,6 +1,6 @@
 //! Why a trip failed, and what that means for its group.
 
-use crate::store::{DatabaseMessage, SchemaFault, StoreError};
+use crate::store::{DatabaseMessage, SchemaFault, StoreError, TlsFault};
 use tokio_postgres::error::{Severity, SqlState};
 
 /// Why a trip failed.
@@ -8,6 +8,8 @@ use tokio_postgres::error::{Severity, SqlState};
 pub(super) enum TripError {
     /// The connection was lost or never made. Whether a commit under way happened is unknown.
     Lost(DatabaseMessage),
+    /// No TLS connection was made.
+    Tls(TlsFault),
     /// The server refused a statement. The transaction is over and stored nothing.
     Refused {
         /// The error code; `None` if the statement could not be sent.
@@ -48,6 +50,12 @@ impl From<tokio_postgres::Error> for TripError {
     }
 }
 
+impl From<TlsFault> for TripError {
+    fn from(fault: TlsFault) -> TripError {
+        TripError::Tls(fault)
+    }
+}
+
 /// For decisions.
 impl From<StoreError> for TripError {
     fn from(error: StoreError) -> TripError {
@@ -63,6 +71,23 @@ impl TripError {
             return false;
         };
         *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::DUPLICATE_PSTATEMENT
+    }
+
+    /// Returns whether the server may accept the same connection without TLS.
+    pub(super) fn may_pass_without_tls(&self) -> bool {
+        match self {
+            TripError::Tls(fault) => !matches!(fault, TlsFault::File { .. }),
+            failure => failure.code() == Some(SqlState::INVALID_AUTHORIZATION_SPECIFICATION.code()),
+        }
+    }
+
+    /// Returns the server's error code.
+    pub(super) fn code(&self) -> Option<&str> {
+        match self {
+            TripError::Lost(message) => message.code.as_deref(),
+            TripError::Refused { code, .. } => code.as_ref().map(SqlState::code),
+            _ => None,
+        }
     }
 
     /// Builds a refusal by this store, not by the server.
@@ -84,6 +109,7 @@ impl From<TripError> for StoreError {
     fn from(failure: TripError) -> StoreError {
         match failure {
             TripError::Lost(message) => StoreError::Unavailable(message),
+            TripError::Tls(fault) => StoreError::Tls(fault),
             TripError::Garbled(message) => StoreError::Schema(SchemaFault::Garbled(message)),
             TripError::AccessChanged => StoreError::AccessChanged,
             TripError::AnotherLife => StoreError::Conflict("the database has begun another life".into()),

@@ -2,9 +2,12 @@
 //!
 //! Correctness never depends on a hint: a process that misses one finds the same change a little later. Hints that
 //! cannot be sent are dropped, and after a lost connection this process receives the hint `All`.
+//!
+//! A pooler that shares sessions forwards notifications to any client, so `LISTEN` needs a session of its own: the second
+//! URL, if there is one. Without it, this process receives the hint `All` every second and still notifies the others.
 
 use super::call::Call;
-use super::connection::{Address, CONNECT_TIMEOUT};
+use super::connection::{Address, Opened};
 use super::error::TripError;
 use super::floor::Floors;
 use super::sql;
@@ -15,11 +18,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::{AsyncMessage, Client};
 use turno_core::id::{QueueId, Resource};
 
 /// The shortest time between two notifications of this process.
 const INTERVAL: Duration = Duration::from_millis(20);
+/// How often everything is looked at while no notifications arrive.
+const LOOK: Duration = Duration::from_secs(1);
 /// The pause before connecting again.
 const PAUSE: Duration = Duration::from_millis(500);
 /// A notification must be shorter than 8,000 bytes.
@@ -29,10 +34,18 @@ const WAITING_MAX: usize = 1_000;
 
 /// Sends and receives hints. The connection is opened on first use.
 pub(super) struct Hints {
-    address: Address,
+    line: Line,
     floors: Floors,
     outgoing: Arc<Outgoing>,
     incoming: OnceLock<AsyncMutex<mpsc::Receiver<Hint>>>,
+}
+
+/// The connection for hints.
+#[derive(Clone)]
+struct Line {
+    address: Address,
+    /// Whether the operator named this address for `LISTEN`.
+    is_direct: bool,
 }
 
 #[derive(Default)]
@@ -58,8 +71,10 @@ struct Payload {
 }
 
 impl Hints {
-    pub(super) fn new(address: Address, floors: Floors) -> Hints {
-        Hints { address, floors, outgoing: Arc::default(), incoming: OnceLock::new() }
+    /// Hints go over `direct` if it is given.
+    pub(super) fn new(address: Address, direct: Option<Address>, floors: Floors) -> Hints {
+        let line = Line { is_direct: direct.is_some(), address: direct.unwrap_or(address) };
+        Hints { line, floors, outgoing: Arc::default(), incoming: OnceLock::new() }
     }
 
     /// Queues hints to be sent later, together with others.
@@ -82,13 +97,18 @@ impl Hints {
     fn start(&self) -> &AsyncMutex<mpsc::Receiver<Hint>> {
         self.incoming.get_or_init(|| {
             let (sender, receiver) = mpsc::channel(WAITING_MAX);
-            let (address, floors) = (self.address.clone(), self.floors.clone());
+            let (line, floors) = (self.line.clone(), self.floors.clone());
             let outgoing = self.outgoing.clone();
             tokio::spawn(async move {
                 let us = uuid::Uuid::now_v7().simple().to_string();
+                let mut failures = 0;
                 loop {
-                    if let Err(failure) = serve(&address, &floors, &outgoing, &sender, &us).await {
-                        tracing::debug!(?failure, "the connection for hints is lost; connecting again");
+                    if let Err(failure) = serve(&line, &floors, &outgoing, &sender, &us, &mut failures).await {
+                        failures += 1;
+                        match failures {
+                            2 => tracing::warn!(?failure, "no connection for hints; looking by the clock"),
+                            _ => tracing::debug!(?failure, "the connection for hints is lost; connecting again"),
+                        }
                     }
                     if sender.is_closed() {
                         return;
@@ -103,14 +123,15 @@ impl Hints {
 
 /// Listens and notifies over one connection, until it is lost or the receiver is dropped.
 async fn serve(
-    address: &Address,
+    line: &Line,
     floors: &Floors,
     outgoing: &Outgoing,
     sender: &mpsc::Sender<Hint>,
     us: &str,
+    failures: &mut u32,
 ) -> Result<(), TripError> {
-    let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, address.config.connect(NoTls)).await;
-    let (client, mut connection) = made.map_err(|_| TripError::Lost("no answer to the handshake".into()))??;
+    let opened = line.address.open().await;
+    let Opened { client, mut connection, mark } = opened.inspect_err(|_| forward(Hint::All, floors, sender))?;
     let messages = stream::poll_fn(move |cx| connection.poll_message(cx));
     // The first error ends the connection, and polling on would repeat it.
     let receive = messages.take_while(|message| std::future::ready(message.is_ok())).for_each(|message| {
@@ -120,23 +141,39 @@ async fn serve(
         std::future::ready(())
     });
     let send = async {
-        client.batch_execute(&sql::HINT_LISTEN.text).await?;
+        let listens = line.is_direct || !Opened::is_pooled(&client, &mark).await?;
+        if listens {
+            client.batch_execute(&sql::HINT_LISTEN.text).await?;
+        }
+        *failures = 0;
         // Notifications sent before `LISTEN` were missed, so everything must be looked at.
         forward(Hint::All, floors, sender);
-        loop {
-            outgoing.wake.notified().await;
-            let hints = std::mem::take(&mut *outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-            if let Some(payload) = payload(hints, us) {
-                let call = Call::new(&sql::HINT_NOTIFY).text(&payload);
-                let params: Vec<_> = call.params.iter().map(|(value, kind)| (&**value as _, kind.clone())).collect();
-                client.query_typed(&call.sql.text, &params).await?;
-                tokio::time::sleep(INTERVAL).await;
+        let look = async {
+            while !listens {
+                tokio::time::sleep(LOOK).await;
+                forward(Hint::All, floors, sender);
             }
-        }
+            std::future::pending().await
+        };
+        tokio::select! { end = look => end, end = notify(&client, outgoing, us) => end }
     };
     let lost = receive.map(|()| Err(TripError::Lost("the server has closed the connection".into())));
     let closed = sender.closed().map(|()| Ok(()));
     tokio::select! { end = lost => end, end = send => end, end = closed => end }
+}
+
+/// Sends the queued hints, as long as the connection lasts.
+async fn notify(client: &Client, outgoing: &Outgoing, us: &str) -> Result<(), TripError> {
+    loop {
+        outgoing.wake.notified().await;
+        let hints = std::mem::take(&mut *outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(payload) = payload(hints, us) {
+            let call = Call::new(&sql::HINT_NOTIFY).text(&payload);
+            let params: Vec<_> = call.params.iter().map(|(value, kind)| (&**value as _, kind.clone())).collect();
+            client.query_typed(&call.sql.text, &params).await?;
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
 }
 
 /// Renders the hints as one text, or as the hint `All` if the text would be too long.

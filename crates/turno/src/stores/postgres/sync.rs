@@ -77,8 +77,10 @@ impl PostgresStore {
                 Err(bad) => return Ok(Err(bad.into())),
             };
             let found = Found::read(&mut link, source).await?;
-            // Prepared but not run, because preparing accepts only one statement: a condition cannot add another one.
-            match link.client.prepare(rendered.check()).await.map_err(TripError::from) {
+            // Explained but not run. The server accepts only one statement here: a condition cannot add another one. It
+            // is not prepared, because behind a pooler the name of a prepared statement may be taken.
+            let explain = format!("explain {}", rendered.check());
+            match link.client.query_typed(&explain, &[]).await.map_err(TripError::from) {
                 Err(TripError::Refused { message, .. }) => Ok(Err(SourceRefused::Condition(message))),
                 Err(failure) => Err(failure),
                 Ok(_) => Ok(Ok(Seen { facts, found, rendered })),

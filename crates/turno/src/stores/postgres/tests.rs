@@ -38,7 +38,7 @@ use turno_core::time::{Span, Time};
 use turno_testkit::postgres::Cluster;
 
 async fn store_at(url: &str) -> PostgresStore {
-    PostgresStore::open(url, Arc::new(Clock::system()), true).await.unwrap()
+    PostgresStore::open(url, None, Arc::new(Clock::system()), true).await.unwrap()
 }
 
 async fn fresh_store() -> (PostgresStore, String) {

@@ -91,7 +91,7 @@ async fn a_queue_change_is_audited_with_its_policy_unless_nothing_changed() {
 async fn a_purge_counts_and_audits_and_keeps_young_and_unfinished_items() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
+    let store = PostgresStore::open(&url, None, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     for id in ["a", "b", "c", "d"] {
         enqueue(&store, &queue, vec![new_item(id, None, "{}")]).await;

@@ -11,7 +11,7 @@ use turno_core::id::Position;
 async fn still_store() -> (PostgresStore, String, Arc<Manual>) {
     let url = Cluster::for_tests().fresh_database().await;
     let time = Manual::starting_at(Time(1_700_000_000_000));
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(time.clone())), true).await.unwrap();
+    let store = PostgresStore::open(&url, None, Arc::new(Clock::manual(time.clone())), true).await.unwrap();
     (store, url, time)
 }
 

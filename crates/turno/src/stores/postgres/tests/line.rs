@@ -178,7 +178,7 @@ async fn a_command_on_a_locked_task_is_refused_without_waiting() {
 async fn applying_a_line_renews_the_lease_and_never_shortens_it() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
+    let store = PostgresStore::open(&url, None, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let lines = (0..2).map(|_| new_line(Movement::In, "tv", Goods::Quantity(1))).collect();
     let (id, fence) = taken(&store, lines).await;
     manual.advance(Span::from_secs(20));

@@ -54,7 +54,7 @@ async fn a_pinned_lease_is_renewed_but_not_taken_and_other_leases_of_the_group_a
 async fn an_expired_pinned_lease_is_granted_after_the_transaction_ends() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
+    let store = PostgresStore::open(&url, None, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
     let client = outside(&url).await;
     client.batch_execute(ASSERT).await.unwrap();

@@ -167,8 +167,8 @@ async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
     client.batch_execute("insert into turno.schema_version values (1001, 1)").await.unwrap();
     store_at(&url).await;
     client.batch_execute("insert into turno.schema_version values (1002, 1002)").await.unwrap();
-    let refused = PostgresStore::open(&url, Arc::new(Clock::system()), true).await.err();
-    assert!(matches!(&refused, Some(StoreError::Schema(SchemaFault::New { .. }))), "{refused:?}");
+    let refused = PostgresStore::open(&url, None, Arc::new(Clock::system()), true).await.err();
+    assert!(matches!(&refused, Some(crate::Error::Store(StoreError::Schema(SchemaFault::New { .. })))), "{refused:?}");
 }
 
 #[tokio::test]
@@ -191,6 +191,6 @@ async fn an_open_store_notices_an_incompatible_schema() {
     assert!(store.schema().await.unwrap().compatible);
     outside(&url).await.batch_execute("insert into turno.schema_version values (900, 900)").await.unwrap();
     assert!(store.schema().await.unwrap().required().is_err());
-    let refused = PostgresStore::open(&url, Arc::new(Clock::system()), false).await.err();
-    assert!(matches!(&refused, Some(StoreError::Schema(SchemaFault::New { .. }))), "{refused:?}");
+    let refused = PostgresStore::open(&url, None, Arc::new(Clock::system()), false).await.err();
+    assert!(matches!(&refused, Some(crate::Error::Store(StoreError::Schema(SchemaFault::New { .. })))), "{refused:?}");
 }
