@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     }
 }
 
-/// What was made.
+/// The files of a run.
 struct Made {
     stage: Stage,
     package: PathBuf,

@@ -18,7 +18,7 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 
 use super::fault::{Asked, BadValue};
 
-/// What is kept of a reading: the error that passes through the parser and, if the reading is traced, its path.
+/// The result of a reading: the error that passes through the parser and, if the reading is traced, its path.
 #[derive(Default)]
 pub(super) struct Kept {
     error: RefCell<Option<BadValue>>,
