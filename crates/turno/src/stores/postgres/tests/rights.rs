@@ -107,7 +107,7 @@ async fn the_granted_rights_are_enough_for_every_statement_and_each_is_needed() 
 #[tokio::test]
 async fn a_store_works_with_the_servers_role() {
     let world = World::new().await;
-    let store = PostgresStore::open(&world.server_url, Arc::new(Clock::system()), false).await.unwrap();
+    let store = PostgresStore::open(&world.server_url, None, Arc::new(Clock::system()), false).await.unwrap();
     let (_, granted, _) = decide(&store, lease("caja:3", "ana", CLAIM)).await.unwrap();
     assert!(granted);
     let (_, forced, _) = decide(&store, lease("caja:3", "eva", force("lunch"))).await.unwrap();
@@ -116,7 +116,7 @@ async fn a_store_works_with_the_servers_role() {
     assert_eq!(verify_audit(&store).await, 2, "the override and the queue");
     // A failover: the stored life is another one.
     world.superuser.batch_execute("update turno.life set timeline = '00000000', identifier = 'other'").await.unwrap();
-    let store = PostgresStore::open(&world.server_url, Arc::new(Clock::system()), false).await.unwrap();
+    let store = PostgresStore::open(&world.server_url, None, Arc::new(Clock::system()), false).await.unwrap();
     assert_eq!(verify_audit(&store).await, 3, "the new life");
     let (_, granted, _) = decide(&store, lease("caja:4", "ana", CLAIM)).await.unwrap();
     assert!(granted);
