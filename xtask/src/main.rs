@@ -22,7 +22,7 @@ const USAGE: &str = "\
 cargo xtask test                      every step, in order; what CI runs
 cargo xtask test --only STEP[,STEP]   some steps, while developing
 cargo xtask list                      the steps and what each one checks
-cargo xtask versions [--only N,N]     the tests of the stores on PostgreSQL 14 to 18
+cargo xtask versions [--only N,N]     the stores on PostgreSQL 14 to 18, and each database alone
 cargo xtask bundle                    joins web/turno/*.js into web/turno.js
 cargo xtask dist                      packages for users, in target/dist/packages/
 cargo xtask dist --image              also the container image, on Debian's image from a registry

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use crate::npm;
 use crate::postgres::{self, DEBIAN, is_server};
-use crate::tools::{Problem, StepResult, cargo_with, has_nextest, root, stopwatch};
+use crate::tools::{Problem, StepResult, cargo, cargo_with, has_nextest, root, stopwatch};
 
 /// The supported versions, oldest first.
 const SUPPORTED: [u32; 5] = [14, 15, 16, 17, 18];
@@ -29,7 +29,7 @@ pub(crate) fn run_second() -> StepResult {
     run_on(version)
 }
 
-/// Runs on all supported versions, or on those in `only` (separated by commas).
+/// Runs on all supported versions and then with each database alone, or on the versions in `only` (separated by commas).
 pub(crate) fn run(only: Option<&str>) -> ExitCode {
     let versions = match choose(only) {
         Ok(versions) => versions,
@@ -40,19 +40,34 @@ pub(crate) fn run(only: Option<&str>) -> ExitCode {
     };
     let mut lines = Vec::new();
     let mut failed = 0;
-    for version in versions {
-        println!("\n=== PostgreSQL {version} ===");
+    let mut run = |name: &str, run: &dyn Fn() -> StepResult| {
+        println!("\n=== {name} ===");
         let watch = stopwatch();
-        let result = run_on(version);
+        let result = run();
         let took = watch().as_secs_f64();
         failed += usize::from(result.is_err());
         lines.push(match result {
-            Ok(()) => format!("ok        {version}  {took:.1} s"),
-            Err(problem) => format!("FAILED    {version}  {took:.1} s  {problem}"),
+            Ok(()) => format!("ok        {name}  {took:.1} s"),
+            Err(problem) => format!("FAILED    {name}  {took:.1} s  {problem}"),
         });
+    };
+    for version in versions {
+        run(&format!("PostgreSQL {version}"), &|| run_on(version));
+    }
+    if only.is_none() {
+        for database in ["sqlite", "postgres"] {
+            run(&format!("{database} alone"), &|| run_alone(database));
+        }
     }
     println!("\n=== summary ===\n{}\n{} passed, {failed} failed", lines.join("\n"), lines.len() - failed);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the conformance suite with the other database compiled out.
+fn run_alone(database: &str) -> StepResult {
+    let runner: &[&str] = if has_nextest() { &["nextest", "run"] } else { &["test"] };
+    let rest = ["--package", "turno", "--locked", "--no-default-features", "--features", database];
+    cargo(&[runner, &rest, &["--test", "conformance"]].concat())
 }
 
 fn choose(only: Option<&str>) -> Result<Vec<u32>, String> {
