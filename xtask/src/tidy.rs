@@ -55,6 +55,7 @@ const DOC_CHECKS: &[Check] = &[
     ("links in Markdown files resolve", markdown::links_resolve),
     ("README.md and README.es.md have the same headings", markdown::readmes_match),
     ("pages in docs/es have the headings and code of their English twins", markdown::translations_match),
+    ("READMEs and pages agree on what is not promised", markdown::disclaimers_match),
 ];
 
 /// One violation of a rule. Line 0 means the whole file.

@@ -1,4 +1,4 @@
-//! The README's program: a lease with a fence, and a queue with a worker.
+//! The program of docs/library.md: a lease with a fence, and a queue with a worker.
 
 use serde::{Deserialize, Serialize};
 use turno::Turno;

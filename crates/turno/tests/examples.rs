@@ -98,7 +98,7 @@ async fn the_inbox_example_takes_over_the_item_of_a_killed_instance() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_readmes_program_runs_until_it_is_stopped() {
+async fn the_library_pages_program_runs_until_it_is_stopped() {
     for url in databases("embed").await {
         let child =
             example("embed").arg(&url).stdout(Stdio::piped()).spawn().expect("examples are built with the tests");
@@ -116,10 +116,10 @@ async fn the_readmes_program_runs_until_it_is_stopped() {
 }
 
 #[test]
-fn the_readmes_show_the_program_that_is_tested() {
+fn the_library_pages_show_the_program_that_is_tested() {
     let program = include_str!("../examples/embed.rs");
     let (_, program) = program.split_once("\n\n").expect("the doc comment comes first");
-    for readme in [include_str!("../../../README.md"), include_str!("../../../README.es.md")] {
-        assert!(readme.contains(program.trim()), "copy examples/embed.rs into it");
+    for page in [include_str!("../../../docs/library.md"), include_str!("../../../docs/es/library.md")] {
+        assert!(page.contains(program.trim()), "copy examples/embed.rs into it");
     }
 }

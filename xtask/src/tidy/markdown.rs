@@ -77,6 +77,28 @@ fn code_difference(english: &File, spanish: &File) -> Option<Finding> {
     (first.len() != second.len()).then(|| Finding::new(&spanish.path, 0, message()))
 }
 
+/// READMEs and pages with the same section, word for word.
+const DISCLAIMERS: &[(&str, &str, &str)] = &[
+    ("README.md", "docs/promises.md", "What is not promised"),
+    ("README.es.md", "docs/es/promises.md", "Lo que no se promete"),
+];
+
+/// Compares the section about what is not promised in the READMEs and in the pages.
+pub(super) fn disclaimers_match(tree: &Tree) -> Vec<Finding> {
+    let section = |path: &str, heading: &str| {
+        let (_, rest) = tree.get(path)?.text.split_once(&format!("\n## {heading}\n"))?;
+        Some(rest.split("\n## ").next().unwrap_or_default().trim().to_owned())
+    };
+    let differ = |(readme, page, heading): &&(&str, &str, &str)| {
+        let first = section(readme, heading);
+        first.is_none() || first != section(page, heading)
+    };
+    let finding = |(readme, page, heading): &(&str, &str, &str)| {
+        Finding::new(page, 0, format!("its section \"{heading}\" is not the one of {readme}"))
+    };
+    DISCLAIMERS.iter().filter(differ).map(finding).collect()
+}
+
 /// Returns the cells of a table's row, or nothing if the line is not a row.
 pub(super) fn cells(line: &str) -> Vec<&str> {
     let Some(row) = line.trim().strip_prefix('|') else {
@@ -207,6 +229,21 @@ mod tests {
         assert_eq!(found("# A\n## Ce"), [0]);
         let lonely = [english, ("docs/concepts.md", ""), ("docs/internals/b.md", ""), ("docs/es/internals/c.md", "")];
         assert_eq!(translations_match(&Tree::from_files(&lonely)).len(), 3);
+    }
+
+    #[test]
+    fn a_disclaimer_that_differs_or_is_missing_is_found() {
+        let files = |page| {
+            Tree::from_files(&[
+                ("README.md", "# A\n\n## What is not promised\n\n- B\n\n## License\n"),
+                ("docs/promises.md", page),
+                ("README.es.md", "\n## Lo que no se promete\n\n- B\n"),
+                ("docs/es/promises.md", "\n## Lo que no se promete\n\n- B\n"),
+            ])
+        };
+        assert_eq!(disclaimers_match(&files("# P\n\n## What is not promised\n\n- B\n")), []);
+        assert_eq!(disclaimers_match(&files("# P\n\n## What is not promised\n\n- C\n")).len(), 1);
+        assert_eq!(disclaimers_match(&files("# P\n")).len(), 1);
     }
 
     #[test]
