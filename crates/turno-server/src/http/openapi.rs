@@ -1,8 +1,10 @@
 //! The OpenAPI document: generated from the handlers, and completed here with the parts that all operations share.
 
+mod examples;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -30,6 +32,7 @@ pub(crate) fn document(generated: OpenApi) -> Value {
     });
     document["components"]["schemas"]["Problem"] = problem_schema();
     let schemas = document["components"]["schemas"].clone();
+    let recorded = examples::recorded();
     let Some(paths) = document["paths"].as_object_mut() else {
         return document;
     };
@@ -39,6 +42,7 @@ pub(crate) fn document(generated: OpenApi) -> Value {
             complete(operation, access::find(&method.to_uppercase(), path).map(|row| row.needs));
             declare(operation, path);
             relax(operation, &schemas);
+            examples::add(operation, &recorded);
         }
     }
     document
@@ -103,6 +107,7 @@ fn problem_schema() -> Value {
                 "type": "string",
                 "enum": Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
                 "description": "A stable code for programs. Later versions may add codes.",
+                "x-status": Code::ALL.iter().map(|code| (code.as_str(), code.status())).collect::<BTreeMap<_, _>>(),
             },
             "detail": {
                 "type": "string",

@@ -9,13 +9,14 @@ use tokio::sync::watch;
 use super::Front;
 use super::app::App;
 use crate::config::{Environment, Limits};
-use crate::database::{self, TemporaryFolder};
+use crate::database::{self, Database, TemporaryFolder};
 
 /// A server without a socket.
 pub(super) struct Bench {
     pub(super) app: Arc<App>,
     front: Front,
-    _folder: TemporaryFolder,
+    /// The place of the database, unless the caller made it.
+    _folder: Option<TemporaryFolder>,
     _stopping: watch::Sender<bool>,
 }
 
@@ -23,11 +24,16 @@ impl Bench {
     pub(super) async fn with(change: impl FnOnce(&mut App)) -> Bench {
         let folder = TemporaryFolder::create().expect("the folder is created");
         let database = database::open(&folder.url()).await.expect("the database opens");
+        Bench { _folder: Some(folder), ..Bench::on(database, change) }
+    }
+
+    /// Creates a server on an open database.
+    pub(super) fn on(database: Database, change: impl FnOnce(&mut App)) -> Bench {
         let stopping = watch::Sender::new(false);
         let mut app = App::new(database, Environment::Development, Limits::default(), stopping.subscribe());
         change(&mut app);
         let app = Arc::new(app);
-        Bench { front: Front::new(app.clone()), app, _folder: folder, _stopping: stopping }
+        Bench { front: Front::new(app.clone()), app, _folder: None, _stopping: stopping }
     }
 
     /// Sends a request without a body and returns the answer.

@@ -123,25 +123,37 @@ impl Operation<'_> {
         format!("<details><summary>{}</summary>{}</details>", escaped(&summary), rows(words, &fields))
     }
 
-    /// Renders an example call for a shell.
+    /// Renders an example call for a shell, with the recorded parameters and body.
     fn example(&self) -> String {
-        let path = self.path.replace('{', "$").replace('}', "").to_string();
         let mut line = String::from("curl");
         if self.method != "get" {
             let _ = write!(line, " -X {}", self.method.to_uppercase());
         }
-        let _ = write!(line, " \"$TURNO_URL{path}\"");
+        let _ = write!(line, " \"$TURNO_URL{}\"", self.address());
         if !self.is_public() {
             line.push_str(" \\\n  -H \"Authorization: Bearer $TURNO_TOKEN\"");
         }
-        if self.body_schema().is_some() {
-            let required: Vec<Field> =
-                self.body().into_iter().filter(|field| field.required && !field.name.contains('.')).collect();
-            let pairs: Vec<String> =
-                required.iter().map(|field| format!("\"{}\": {}", field.name, sample(&field.kind))).collect();
-            let _ = write!(line, " \\\n  -H 'Content-Type: application/json' \\\n  -d '{{{}}}'", pairs.join(", "));
+        let body = &self.operation["requestBody"]["content"]["application/json"]["example"];
+        if !body.is_null() {
+            let body = body.to_string().replace('\'', "'\\''");
+            let _ = write!(line, " \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'");
         }
         line
+    }
+
+    /// Returns the path and the query of the recorded call.
+    fn address(&self) -> String {
+        let (mut path, mut query) = (self.path.to_owned(), Vec::new());
+        for parameter in self.operation["parameters"].as_array().into_iter().flatten() {
+            let (name, example) = (parameter["name"].as_str().unwrap_or_default(), &parameter["example"]);
+            let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str() {
+                Some("path") => path = path.replace(&format!("{{{name}}}"), &example),
+                Some("query") if !parameter["example"].is_null() => query.push(format!("{name}={example}")),
+                _ => {}
+            }
+        }
+        if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
     }
 }
 
@@ -149,19 +161,6 @@ impl Operation<'_> {
 fn content(holder: &Value) -> Option<(&str, &Value)> {
     let (kind, content) = holder["content"].as_object()?.iter().next()?;
     Some((kind, &content["schema"]))
-}
-
-/// Returns a sample value of this kind.
-fn sample(kind: &str) -> String {
-    let base = kind.split([',', ' ']).next().unwrap_or_default();
-    match base {
-        "integer" | "number" => "1".to_owned(),
-        "boolean" => "true".to_owned(),
-        "list" => "[]".to_owned(),
-        "object" | "any" => "{}".to_owned(),
-        "string" => "\"…\"".to_owned(),
-        word => format!("\"{word}\""),
-    }
 }
 
 /// Renders the text of a doc comment. Text between backticks becomes code.
@@ -206,18 +205,21 @@ mod tests {
     }
 
     #[test]
-    fn example_has_the_required_fields_and_the_token() {
+    fn example_has_the_recorded_parameters_the_body_and_the_token() {
         let document = serde_json::json!({});
         let operation = serde_json::json!({
             "security": [{ "token": [] }],
-            "requestBody": { "content": { "application/json": { "schema": {
-                "required": ["fence"],
-                "properties": { "fence": { "type": "integer" }, "idle_ms": { "type": "integer" } },
-            } } } },
+            "parameters": [
+                { "name": "resource", "in": "path", "example": "caja:3" },
+                { "name": "limit", "in": "query", "example": 2 },
+                { "name": "cursor", "in": "query" },
+            ],
+            "requestBody": { "content": { "application/json": { "example": { "message": "it's mine" } } } },
         });
         let path = "/v1/leases/{resource}/heartbeat";
         let example = Operation { document: &document, path, method: "post", operation: &operation }.example();
-        assert!(example.starts_with("curl -X POST \"$TURNO_URL/v1/leases/$resource/heartbeat\""), "{example}");
-        assert!(example.contains("Bearer $TURNO_TOKEN") && example.ends_with("-d '{\"fence\": 1}'"), "{example}");
+        assert!(example.starts_with("curl -X POST \"$TURNO_URL/v1/leases/caja:3/heartbeat?limit=2\""), "{example}");
+        assert!(example.contains("Bearer $TURNO_TOKEN"), "{example}");
+        assert!(example.ends_with(r#"-d '{"message":"it'\''s mine"}'"#), "{example}");
     }
 }

@@ -4,13 +4,13 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
 
-fn document() -> Value {
+pub(super) fn document() -> Value {
     let (_, generated) = crate::http::api().split_for_parts();
     super::document(generated)
 }
 
 /// Returns every operation with its method and path.
-fn operations(document: &Value) -> Vec<(String, &Value)> {
+pub(super) fn operations(document: &Value) -> Vec<(String, &Value)> {
     let paths = document["paths"].as_object().expect("the document has paths");
     paths
         .iter()
@@ -106,7 +106,7 @@ fn committed_openapi_document_is_up_to_date() {
     );
 }
 
-fn sorted(value: Value) -> Value {
+pub(super) fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut members: Vec<(String, Value)> = members.into_iter().collect();
