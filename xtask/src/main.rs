@@ -11,6 +11,7 @@ mod docs;
 mod npm;
 mod postgres;
 mod product;
+mod site;
 mod test;
 mod tidy;
 mod tools;

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use crate::tools::{Problem, StepResult, cargo, has_nextest, stopwatch};
-use crate::{api, browser, dist, docs, postgres, product, tidy, versions};
+use crate::{api, browser, dist, docs, postgres, product, site, tidy, versions};
 
 /// One step. To add one, add a line to [`STEPS`].
 struct Step {
@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     step("features", "the library alone, and with one database alone", features),
     step("simulator", "ten million operations with faults, and no promise broken", simulator),
     step("docs", "rustdoc, links, translations alike", docs::run),
+    step("site", "the documentation site builds, and its links resolve", site::run),
     step("product", "turno starts, answers, and stops when told", product::run),
     step("packaging", "archive, package, unit and manifests are made and have their contents", dist::test),
     step("api", "the API answers as its description says, to thousands of made-up requests", api::run),
