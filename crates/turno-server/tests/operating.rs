@@ -27,6 +27,7 @@ trap '[ -z "$server" ] || kill $server' EXIT
 systemctl() {
     case $1 in
     start)
+        : > out # without the address of the last server
         turno serve --listen 127.0.0.1:0 > out 2> log &
         server=$!
         until url=$(sed -n 's/^listening on //p' out) && [ -n "$url" ]; do kill -0 $server; sleep 0.1; done

@@ -201,7 +201,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::PinIgnored, "pin-ignored", &["K2"]),
     sabotage(Bug::FailedCompletes, "failed-completes", &["K1"]),
     sabotage(Bug::LineKeepsStatus, "line-keeps-status", &["K5"]),
-    sabotage(Bug::LineOutlivesTask, "line-outlives-task", &["K4"]),
+    sabotage(Bug::LineOutlivesTask, "line-outlives-task", &["K4", "L14"]),
     sabotage(Bug::FinalizeForgotten, "finalize-forgotten", &["K1"]),
     sabotage(Bug::OverrideUnaudited, "override-unaudited", &["L11"]),
     sabotage(Bug::ManageUnaudited, "manage-unaudited", &["U1"]),
