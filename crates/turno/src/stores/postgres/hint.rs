@@ -149,11 +149,13 @@ async fn serve(
         // Notifications sent before `LISTEN` were missed, so everything must be looked at.
         forward(Hint::All, floors, sender);
         let look = async {
-            while !listens {
+            if listens {
+                return std::future::pending::<Result<(), TripError>>().await;
+            }
+            loop {
                 tokio::time::sleep(LOOK).await;
                 forward(Hint::All, floors, sender);
             }
-            std::future::pending().await
         };
         tokio::select! { end = look => end, end = notify(&client, outgoing, us) => end }
     };
