@@ -97,8 +97,7 @@ struct ReleaseEntry {
     fence: Fence,
     /// The `claim` number that the caller has seen. If the holder has claimed again since, the release frees nothing.
     claim: Option<i64>,
-    /// How long the lease stays held after the release, as for one lease.
-    #[schema(minimum = 0)]
+    /// How long the lease stays held after the release, as for one lease. A wrong value is a problem of this entry.
     keep_ms: Option<i64>,
     /// The process that releases, if the claim named one.
     instance: Option<String>,
