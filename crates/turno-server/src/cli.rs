@@ -28,10 +28,12 @@ mod token;
 mod user;
 mod why;
 
+use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use clap::{FromArgMatches, Parser, Subcommand};
 
+use crate::database::TemporaryFolder;
 use crate::failure::{Failure, io_cause};
 use crate::texts::message::Message;
 use crate::texts::{Language, terminal};
@@ -115,9 +117,11 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Ok(cli) => cli,
         Err(error) => return help::end(&error),
     };
+    // Declared before the runtime, so dropped after it: background tasks write to the demo's folder until the runtime ends.
+    let demo_folder = OnceCell::new();
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure::failed(Message::new("threads-failed").message("cause", io_cause(&error))))?;
-    runtime.block_on(cli.command.run(&cli.global))
+    runtime.block_on(cli.command.run(&cli.global, &demo_folder))
 }
 
 /// Returns the language of the messages: English with `--json`, because programs match on the text.
@@ -130,9 +134,9 @@ fn language() -> Language {
 }
 
 impl Command {
-    async fn run(self, global: &GlobalArgs) -> Result<ExitCode, Failure> {
+    async fn run(self, global: &GlobalArgs, demo_folder: &OnceCell<TemporaryFolder>) -> Result<ExitCode, Failure> {
         match self {
-            Command::Demo(arguments) => demo::run(&arguments, global).await,
+            Command::Demo(arguments) => demo::run(&arguments, global, demo_folder).await,
             Command::Serve(arguments) => serve::run(arguments, global).await,
             Command::Migrate(arguments) => migrate::run(&arguments, global).await,
             Command::Config(arguments) => config::run(arguments, global),

@@ -7,6 +7,7 @@ mod traffic;
 
 pub(super) use office::DEMO;
 
+use std::cell::OnceCell;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpListener;
@@ -40,8 +41,12 @@ pub(crate) struct DemoArgs {
     listen: Listen,
 }
 
-/// Serves until it is asked to stop, then removes the temporary data.
-pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(), Failure> {
+/// Serves until it is asked to stop. The database is in `folder`, which the caller drops when no task uses it any more.
+pub(crate) async fn run(
+    arguments: &DemoArgs,
+    global: &GlobalArgs,
+    folder: &OnceCell<TemporaryFolder>,
+) -> Result<(), Failure> {
     let postgres = match global.typed_database() {
         None => None,
         Some(url) if url.starts_with("postgres") => Some(url),
@@ -51,8 +56,8 @@ pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(),
     };
     let _logging = logging::start(LogFormat::Auto, LOG_LEVEL, None)?;
     figures::installed();
-    // Dropped after the last answer, because dropping deletes the database.
-    let folder = TemporaryFolder::create()?;
+    let created = TemporaryFolder::create()?;
+    let folder = folder.get_or_init(|| created);
     let users = match postgres {
         Some(url) => Some(siper::connect(url).await?),
         None => None,

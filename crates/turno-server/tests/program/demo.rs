@@ -1,5 +1,6 @@
 //! `turno demo`: its database, its help and its configuration.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{Running, ended, text};
@@ -21,6 +22,10 @@ fn the_demo_prints_its_database_and_removes_it_at_the_end() {
     let (mut demo, folder) = demo();
     assert_eq!(demo.signal("TERM"), Some(0));
     assert!(!folder.exists(), "{folder:?}");
+    let mut logged = String::new();
+    let mut stderr = demo.child.stderr.take().expect("stderr is piped");
+    stderr.read_to_string(&mut logged).expect("stderr is UTF-8");
+    assert!(!logged.contains("ERROR"), "the folder is removed after the last write: {logged}");
 }
 
 #[test]
