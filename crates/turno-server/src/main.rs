@@ -1,33 +1,9 @@
-//! The program `turno`: a command line and an HTTP server around the library `turno`.
-//!
-//! Data goes to stdout, messages go to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage. This crate
-//! contains no SQL and no rules: the core decides every command.
-
-mod cli;
-mod client;
-mod config;
-mod console;
-mod database;
-mod deliver;
-mod failure;
-mod figures;
-mod http;
-mod logging;
-mod passwords;
-mod stopwatch;
-mod texts;
-#[cfg(feature = "otlp")]
-mod traces;
-
-use std::process::ExitCode;
+//! The program `turno`.
 
 /// Replaces the C library's allocator, in which the threads of a busy server waited for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> ExitCode {
-    match cli::run() {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
-    }
+fn main() -> std::process::ExitCode {
+    turno_server::main()
 }
