@@ -58,7 +58,10 @@ fn kubernetes() -> StepResult {
     for line in ["runAsNonRoot: true", "path: /healthz", "path: /readyz", "name: TURNO_METRICS_LISTEN"] {
         expect(deployment.contains(line), &format!("the Deployment says `{line}`"))?;
     }
-    expect(!deployment.contains("replicas:"), "KEDA alone sets the number of replicas")
+    expect(!deployment.contains("replicas:"), "KEDA alone sets the number of replicas")?;
+    let budget =
+        base.split("---\n").find(|document| document.contains("kind: PodDisruptionBudget")).unwrap_or_default();
+    expect(budget.contains("matchLabels:"), "the PodDisruptionBudget selects the servers")
 }
 
 fn compose() -> StepResult {
