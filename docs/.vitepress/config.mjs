@@ -14,7 +14,7 @@ const en = {
   nav: [
     { text: 'Start', link: '/start' },
     { text: 'Guides', link: '/guides/tasks', activeMatch: '/guides/' },
-    { text: 'Operating', link: '/operating/observability', activeMatch: '/operating/' },
+    { text: 'Operating', link: '/operating/install', activeMatch: '/operating/' },
     { text: 'HTTP API', link: '/reference/api/', activeMatch: '/reference/api/' },
   ],
   sidebar: sidebar('en'),
@@ -36,7 +36,7 @@ const es = {
   nav: [
     { text: `Primeros pasos${suffix('start')}`, link: link('start') },
     { text: `Guías${suffix('guides/tasks')}`, link: link('guides/tasks'), activeMatch: '/guides/' },
-    { text: `Operación${suffix('operating/observability')}`, link: link('operating/observability') },
+    { text: `Operación${suffix('operating/install')}`, link: link('operating/install'), activeMatch: '/operating/' },
     { text: 'API HTTP (en inglés)', link: '/reference/api/' },
   ],
   sidebar: sidebar('es'),
@@ -95,7 +95,14 @@ export default defineConfig({
     ['meta', { name: 'color-scheme', content: 'light dark' }],
   ],
   // Pages are plain Markdown, as on a code host: `<PATH>` in a sentence is text, not an element.
-  markdown: { html: false, anchor: { slugify: slug }, toc: { slugify: slug }, config: plainMarkdown },
+  markdown: {
+    html: false,
+    anchor: { slugify: slug },
+    toc: { slugify: slug },
+    // A Caddyfile has no grammar of its own. The one of nginx colours its comments and blocks.
+    languageAlias: { caddy: 'nginx' },
+    config: plainMarkdown,
+  },
   transformPageData: fallBack,
   locales: {
     root: { label: 'English', lang: 'en', themeConfig: en },

@@ -9,11 +9,17 @@ export const docs = fileURLToPath(new URL('..', import.meta.url));
 /** Folders in `docs` without pages. */
 const WITHOUT_PAGES = ['node_modules', 'public', 'assets', '.vitepress'];
 
+/** From the installation to the daily work. */
+const OPERATING = [
+  'install', 'systemd', 'kubernetes', 'postgres-rights', 'tls', 'pools', 'poolers', 'sizing', 'high-availability', 'upgrade',
+  'backup', 'observability', 'alerts', 'check',
+];
+
 /** The groups of the sidebar. `order` names the first pages; the others follow by name. */
 const GROUPS = [
   { folder: '', en: 'Start', es: 'Primeros pasos', order: ['start', 'concepts', 'library', 'compare', 'promises'] },
   { folder: 'guides', en: 'Guides', es: 'Guías', order: ['tasks', 'browser', 'chat-bot', 'inbox', 'sync', 'push', 'sql'] },
-  { folder: 'operating', en: 'Operating', es: 'Operación', order: ['install'] },
+  { folder: 'operating', en: 'Operating', es: 'Operación', order: OPERATING },
   { folder: 'reference', en: 'Reference', es: 'Referencia', order: ['configuration', 'cli'] },
   { folder: 'reference/api', en: 'HTTP API', es: 'API HTTP', order: ['index', 'leases', 'tasks', 'queues', 'sync', 'events'] },
   { folder: 'decisions', en: 'Decisions', es: 'Decisiones', order: [], collapsed: true },

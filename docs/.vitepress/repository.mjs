@@ -21,7 +21,8 @@ const spanish = join(docs, 'es/');
 
 /**
  * Returns the target of a link in `file`: unchanged for pages, anchors and other sites. A Spanish page that links an
- * English page leads to its translation, as soon as there is one. Headings differ, so the link leads to its top.
+ * English page leads to its translation, as soon as there is one. Headings differ, so the link leads to its top. A page
+ * that links its own English page means that one.
  */
 export function target(file, href) {
   if (/^([a-z]+:|#|\/)/.test(href)) return href;
@@ -31,7 +32,7 @@ export function target(file, href) {
   const isPage = found.startsWith(docs) && found.endsWith('.md');
   if (isPage && file.startsWith(spanish) && !found.startsWith(spanish)) {
     const translated = join(spanish, relative(docs, found));
-    if (existsSync(translated)) return relative(dirname(file), translated);
+    if (existsSync(translated) && translated !== file) return relative(dirname(file), translated);
   }
   if (isPage) return href;
   return hosted(relative(root, found)) + (anchor ? `#${anchor}` : '');
