@@ -47,8 +47,8 @@ async function open(user) {
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 const shows = (page, text) => page.getByText(text).filter({ visible: true }).first().waitFor();
-/** Exact, because "La tienes tú, en otra pestaña" is the text of the state `elsewhere`. */
-const holds = (page) => page.getByText('La tienes tú', { exact: true }).filter({ visible: true }).first().waitFor();
+/** Exact, because "La tiene usted en otra pestaña" is the text of the state `elsewhere`. */
+const holds = (page) => page.getByText('La tiene usted', { exact: true }).filter({ visible: true }).first().waitFor();
 
 test('two users of another application take turns with the buttons of its page', async () => {
   const [marta, luis] = [await open('marta'), await open('luis')];
@@ -62,11 +62,11 @@ test('two users of another application take turns with the buttons of its page',
   await shows(luis, 'Bloqueada por Marta');
   assert.equal(await luis.getByLabel('Total').isDisabled(), true);
   await button(luis, 'Pedir turno').click();
-  await shows(luis, 'En la fila, lugar 1');
+  await shows(luis, 'Está en la fila: puesto 1');
   await button(luis, 'Solicitar liberación').click();
-  await shows(marta, 'Luis la pide');
-  await button(marta, 'Soltar').click();
-  await shows(luis, 'Es tu turno');
+  await shows(marta, 'Luis solicita la liberación');
+  await button(marta, 'Liberar factura').click();
+  await shows(luis, 'Es su turno');
   await button(luis, 'Procesar').click();
   await holds(luis);
   await shows(marta, 'Bloqueada por Luis');
@@ -109,9 +109,9 @@ test('a lost lock is shown, the typed text stays, and the backend refuses the ol
 test('an idle user sees the warning, and one click keeps the lock', async () => {
   const marta = await open('marta');
   await button(marta, 'Procesar').click();
-  await shows(marta, '¿Sigues ahí?');
-  await button(marta, 'Sigo aquí').click();
-  await marta.getByText('¿Sigues ahí?').waitFor({ state: 'hidden' });
+  await shows(marta, '¿Sigue ahí?');
+  await button(marta, 'Conservar bloqueo').click();
+  await marta.getByText('¿Sigue ahí?').waitFor({ state: 'hidden' });
   await holds(marta);
   await marta.context().close();
 });
