@@ -19,6 +19,12 @@ const en = {
   ],
   sidebar: sidebar('en'),
   outline: { level: [2, 3] },
+  notFound: {
+    title: 'PAGE NOT FOUND',
+    quote: 'The address does not exist. Use the menu or the search.',
+    linkLabel: 'Go to the start page',
+    linkText: 'Go to the start page',
+  },
 };
 
 const link = (page) => (isTranslated(page) ? `/es/${page}` : `/${page}`);
