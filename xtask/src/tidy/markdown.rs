@@ -30,7 +30,10 @@ pub(super) fn readmes_match(tree: &Tree) -> Vec<Finding> {
     heading_difference(first, second).into_iter().collect()
 }
 
-/// Compares the pages under `docs/es/` with their English twins, and finds guides without a Spanish page.
+/// Pages and folders that exist in Spanish, too.
+const TRANSLATED: &[&str] = &["docs/concepts.md", "docs/guides/", "docs/operating/"];
+
+/// Compares the pages under `docs/es/` with their English twins, and finds pages without a Spanish page.
 pub(super) fn translations_match(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with_extension("md") {
@@ -45,7 +48,7 @@ pub(super) fn translations_match(tree: &Tree) -> Vec<Finding> {
                 None if page == "index.md" => {}
                 None => findings.push(Finding::new(&file.path, 0, format!("{twin} does not exist"))),
             }
-        } else if file.path == "docs/concepts.md" || file.path.starts_with("docs/guides/") {
+        } else if TRANSLATED.iter().any(|path| file.path.starts_with(path)) {
             let twin = file.path.replacen("docs/", "docs/es/", 1);
             if tree.get(&twin).is_none() {
                 findings.push(Finding::new(&file.path, 0, format!("{twin}, its Spanish page, does not exist")));
@@ -227,8 +230,10 @@ mod tests {
         assert_eq!(found("# A\n```sh\nbe\n```\n## Ce"), [3]);
         assert_eq!(found("# A\n```sh\nb\n```\n### Ce"), [5]);
         assert_eq!(found("# A\n## Ce"), [0]);
-        let lonely = [english, ("docs/concepts.md", ""), ("docs/internals/b.md", ""), ("docs/es/internals/c.md", "")];
-        assert_eq!(translations_match(&Tree::from_files(&lonely)).len(), 3);
+        let translated = ["docs/concepts.md", "docs/guides/a.md", "docs/operating/a.md"].map(|path| (path, ""));
+        assert_eq!(translations_match(&Tree::from_files(&translated)).len(), 3);
+        let others = ["docs/internals/b.md", "docs/es/internals/c.md"].map(|path| (path, ""));
+        assert_eq!(translations_match(&Tree::from_files(&others)).len(), 1);
     }
 
     #[test]
