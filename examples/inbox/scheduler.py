@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An inbox consumer for as many instances as you like: python3 scheduler.py NAME [--until-empty]
 
-Takes what nobody has, calls a web service with the fence, says how it went. Knows of no other instance. TURNO_URL may
+Claims free records, calls a web service with the fence, and settles each delivery. Knows no other instance. TURNO_URL may
 name several servers, separated by spaces: if one does not answer, the next one is asked.
 """
 import json
@@ -18,7 +18,7 @@ UNTIL_EMPTY = "--until-empty" in sys.argv
 
 
 def api(path, body=None):
-    """Asks the servers in turn until one answers. Repeating is safe: whoever repeats a settlement gets the same answer."""
+    """Asks the servers in turn until one answers. Repeating is safe: a repeated settlement gets the same answer."""
     headers = {"Authorization": f"Bearer {os.environ['TURNO_TOKEN']}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     while True:
@@ -55,7 +55,7 @@ def work(delivery):
         process(item["payload"], delivery["attempt"], delivery["fence"])
         how = api("/ack", {"deliveries": [named]})
     except RuntimeError as error:
-        # Unprocessed again, with its error; tried again as the policy says, by whoever comes first.
+        # Unprocessed again, with its error; tried again as the policy says, by the next free instance.
         how = api("/fail", {"deliveries": [{**named, "error": str(error), "retry_in_ms": 100}]})
     finally:
         done.set()

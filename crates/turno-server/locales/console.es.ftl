@@ -136,7 +136,7 @@ leases-changed-hands = No se cambió nada: ahora lo tiene { $name }.
 cause-no_heartbeat = Venció: sin latidos
 cause-idle = Venció: inactividad
 cause-rolling_timeout = Venció: demasiado tiempo sin trabajo
-cause-override = Anulado por un administrador
+cause-override = Intervención de un administrador
 cause-user_disabled = El usuario fue deshabilitado
 cause-released = Liberada
 
@@ -165,7 +165,7 @@ overview-failing-what = se reintentan automáticamente
 overview-exhausted-what = sin intentos, requieren decisión
 overview-collisions = Conflictos evitados
 overview-collisions-since = en este servidor desde
-overview-collisions-what = Reclamos rechazados porque otro titular tenía el bloqueo, y llamadas con un fence vencido
+overview-collisions-what = Tomas rechazadas porque otro titular tenía el bloqueo, y llamadas con un fence caduco
 chart-span = en este servidor
 chart-items = Procesamiento por minuto
 chart-processed = Procesados
@@ -209,12 +209,12 @@ needs-task = La tarea "{ $title }" está finalizada en parte
 # Queues.
 
 kind = { $kind ->
-        [lane] Por clave
+        [lane] Carril
         [inbox] Bandeja
        *[sync] Sincronización
     }
 kind-what = { $kind ->
-        [lane] Por clave: elementos en orden, una entrega a la vez, agrupados por ventana.
+        [lane] Carril: elementos de una clave en orden, una entrega a la vez, agrupados por ventana.
         [inbox] Bandeja: cada elemento una vez, para un proceso.
        *[sync] Sincronización: solo el último cambio de cada clave.
     }
@@ -269,7 +269,7 @@ policy-lock_timeout = Plazo del bloqueo
 policy-window = Ventana de agrupación
 policy-max_wait = Espera máxima
 policy-on_exhausted = Si se agota el primer elemento
-policy-hold = retener la clave
+policy-hold = retener el carril
 policy-continue = seguir con el siguiente
 policy-max_attempts = Intentos
 policy-backoff = Primera espera entre intentos
@@ -333,7 +333,7 @@ state-partially_completed = Finalizada en parte
 
 # Audit.
 
-audit-lead = Cada anulación y cambio administrativo, con persona, hora y motivo.
+audit-lead = Cada intervención y cambio administrativo, con persona, hora y motivo.
 audit-verify = Verificar auditoría
 audit-whole = Auditoría íntegra: { $count } entradas, hasta { $head }
 audit-action = Acción
@@ -351,7 +351,7 @@ audit-lock_force_release = Liberó un bloqueo a la fuerza
 audit-item_retry = Reintentó un elemento
 audit-item_edit = Corrigió y reintentó
 audit-item_cancel = Canceló un elemento
-audit-lane_clear = Vació una clave
+audit-lane_clear = Vació un carril
 audit-database_life = Base de datos restaurada o conmutada: se adelantaron los contadores
 audit-queue_repair = Reparó una cola
 audit-queue_put = Definió una cola
@@ -468,7 +468,7 @@ settings-key = Clave
 settings-value = Valor
 settings-origin = Origen
 settings-queues = Políticas de colas vigentes
-origin-default = de fábrica
+origin-default = por omisión
 origin-demo = la demo
 origin-preset = la plantilla { $name }
 origin-file = { $path }, línea { $line }

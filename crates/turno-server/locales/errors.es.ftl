@@ -9,7 +9,7 @@ error-overloaded = hay demasiado trabajo; no se guardó nada, vuelva a intentar 
 error-closed = está cerrada; ábrala de nuevo
 error-no-randomness = el sistema no tiene números al azar: { $cause }
 error-bug = un error de Turno: { $what }; por favor repórtelo
-error-trusted-only = quien actúa por alguien no puede pasar por encima de las reglas
+error-trusted-only = un programa que actúa por un usuario no puede saltar las reglas
 error-not-authenticated = solo quien inició sesión puede actuar por otro; identifíquese primero
 error-other-holder = { $caller } no puede tener nada como { $holder }; actúe en su nombre
 error-full-admin-only = solo el token de un administrador completo puede copiar la base
@@ -49,7 +49,7 @@ error-too-large = pasa de { $max } bytes; acórtelo
 error-too-deep = tiene más de { $max } niveles, uno dentro de otro; aplánelo, o envíelo como texto
 error-nul = contiene un carácter NUL; quítelo
 error-not-json = no se puede escribir como JSON: { $cause }
-error-key-required = una cola por clave o de sincronización necesita saber de quién es el elemento
+error-key-required = una cola de carriles o de sincronización necesita la clave del elemento
 error-key-or-all = dé o bien key, o bien all
 error-no-lines = una tarea que se puede tomar tiene al menos una línea
 error-twice = { $serial } está dos veces
@@ -164,7 +164,7 @@ error-lease-lost = se perdió el bloqueo: { $cause ->
         [expired] venció
         [unreachable] no se llegó a la base a tiempo
         [denied] se quitó el permiso
-       *[unknown] el fence es viejo
+       *[unknown] el fence es caduco
     }
 
 # Stores. $cause is the database's own text.
@@ -198,11 +198,11 @@ error-schema-old = la base tiene el esquema { $found }, y este programa necesita
 error-schema-new = la base tiene el esquema { $found }, que necesita un programa más nuevo; este conoce { $wanted }: actualícelo
 error-kind-stays = la cola { $name } tiene elementos sin terminar o agotados, así que sigue siendo { $kind }; vacíela primero, o use otro nombre
 error-file = { $fault ->
-        [gone] el archivo de la base se borró o se movió; detenga el servidor y ponga el archivo o un respaldo en su lugar
+        [gone] el archivo de la base se borró o se movió; detenga el servidor y ponga el archivo o una copia de seguridad en su lugar
         [replaced] el archivo de la base se reemplazó por otro; reinicie el servidor para usar ese, o devuelva el primero
-        [cut_short] el archivo de la base se cortó; detenga el servidor y ponga un respaldo en su lugar
-        [log_gone] el registro junto al archivo de la base (-wal) se borró o se reemplazó; detenga el servidor y ponga un respaldo en su lugar
-        [damaged] el archivo de la base está dañado; detenga el servidor y ponga una copia en su lugar
+        [cut_short] el archivo de la base se cortó; detenga el servidor y ponga una copia de seguridad en su lugar
+        [log_gone] el registro junto al archivo de la base (-wal) se borró o se reemplazó; detenga el servidor y ponga una copia de seguridad en su lugar
+        [damaged] el archivo de la base está dañado; detenga el servidor y ponga una copia de seguridad en su lugar
         [not_a_database] el archivo no es una base SQLite; dé otra ruta
        *[unwritable] no se puede escribir en el archivo de la base, vea si el disco está lleno o es de solo lectura: { $cause }
     }

@@ -144,10 +144,10 @@ problem-overloaded = El servidor no tiene lugar para más trabajo; nada se guard
 problem-stopping = Nada se guardó; pruebe con otra instancia, o en un momento
     .title = El servidor se está deteniendo
 problem-database_unavailable = { $reason ->
-        [gone] El archivo de la base de datos se borró o se movió; detenga el servidor y ponga el archivo o un respaldo en su lugar
+        [gone] El archivo de la base de datos se borró o se movió; detenga el servidor y ponga el archivo o una copia de seguridad en su lugar
         [replaced] El archivo de la base de datos se reemplazó por otro; reinicie el servidor para usar ese, o devuelva el primero
-        [cut_short] El archivo de la base de datos se cortó; detenga el servidor y ponga un respaldo en su lugar
-        [log_gone] El registro junto al archivo de la base de datos (-wal) se borró o se reemplazó; detenga el servidor y ponga un respaldo en su lugar
+        [cut_short] El archivo de la base de datos se cortó; detenga el servidor y ponga una copia de seguridad en su lugar
+        [log_gone] El registro junto al archivo de la base de datos (-wal) se borró o se reemplazó; detenga el servidor y ponga una copia de seguridad en su lugar
         [unwritable] No se puede escribir en el archivo de la base de datos; vea si el disco está lleno o es de solo lectura
         [schema] La base de datos tiene un esquema que esta versión no puede usar; instale un Turno más nuevo
        *[other] Nada se guardó; pruebe de nuevo en un momento
@@ -188,16 +188,16 @@ task-status = { $status ->
     [ready] lista
     [processing] en proceso
     [partially_completed] finalizada en parte
-    [completed] completada
+    [completed] finalizada
     [cancelled] anulada
    *[other] en estado { $status }
     }
 line-error = { $error ->
     [incomplete] faltan sus números de serie; cárguelos primero
-    [duplicate_serial] el número de serie { $serial } ya está en existencia
-    [unknown_serial] el número de serie { $serial } no está en existencia
+    [duplicate_serial] el número de serie { $serial } ya está en stock
+    [unknown_serial] el número de serie { $serial } no está en stock
     [not_enough] se piden { $wanted } y hay { $available }
-    [too_much] la existencia pasaría del máximo
+    [too_much] el stock pasaría del máximo
    *[refused] { $message }
     }
 

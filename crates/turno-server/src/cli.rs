@@ -70,39 +70,39 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Try Turno in a temporary place that disappears at the end
+    /// Try Turno with sample data in a temporary database
     Demo(demo::DemoArgs),
-    /// Serve on a database that stays
+    /// Run the server
     Serve(serve::ServeArgs),
     /// Create or upgrade the schema of the database
     Migrate(migrate::MigrateArgs),
-    /// Show which settings are in force, and where each comes from
+    /// Show the settings and the origin of each
     Config(config::ConfigArgs),
-    /// Ask a server whether it can do its work
+    /// Check whether a server is ready
     Healthcheck(healthcheck::HealthcheckArgs),
-    /// People: add, list, change, lock out (on the database)
+    /// Users: add, list, change, disable (on the database)
     User(user::UserArgs),
     /// Tokens for the API: create, list, revoke (on the database)
     Token(token::TokenArgs),
-    /// Leases: who may work on something until when
+    /// Leases: who may work on a resource, and until when
     Lease(lease::LeaseArgs),
-    /// Queues: enqueue, claim, settle, look inside, repair
+    /// Queues: enqueue, claim, settle, list, repair
     Queue(queue::QueueArgs),
     /// Tasks with lines that are applied once
     Task(task::TaskArgs),
-    /// Say in a sentence who has something, or why it is not running
+    /// Explain who holds a resource, or why an item is not processed
     Why(why::WhyArgs),
     /// Run a command while holding a lease, and stop it if the lease is lost
     Run(run::RunArgs),
-    /// Follow what happens, as it happens
+    /// Print live events
     Events(events::EventsArgs),
-    /// The audit: who did what with more than ordinary rights
+    /// The audit log: actions that need special permissions
     Audit(audit::AuditArgs),
-    /// Look whether what is stored keeps the promises (on the database)
+    /// Check the stored data against the invariants (on the database)
     Check(check::CheckArgs),
     /// Copy an SQLite database to a new file while it is in use
     Backup(backup::BackupArgs),
-    /// Triggers that carry changes of your tables elsewhere (on the database)
+    /// Sync sources: triggers that queue the changes of your tables (on the database)
     Sync(sync::SyncArgs),
     /// Print a script that completes commands in your shell
     Completions(generate::CompletionsArgs),

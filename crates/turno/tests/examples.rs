@@ -36,7 +36,7 @@ async fn the_worker_example_answers_in_order_and_gives_up_on_the_poison() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lease_guard_example_stops_when_the_lease_is_lost() {
-    let expected = "held\nthe lease was lost: somebody took it over\nthe new fence is greater: true\n\
+    let expected = "held\nthe lease was lost: another user took it over\nthe new fence is greater: true\n\
                     the late heartbeat is refused: true\n";
     prints("lease_guard", expected).await;
 }

@@ -11,7 +11,8 @@ use crate::tools::{Problem, StepResult};
 
 /// A number below every real version.
 const OLDER: &str = "0.1.0-1";
-/// A database made with the migrations of 0.1.0: two users, and a queue with two waiting items.
+/// A database that the program 0.1.0 has written: two users, a queue with two waiting items, a lane with an acked, two
+/// returned and one exhausted item, a completed and a ready task, a held lease, history and an override.
 const DATA: &str = "check/turno-0.1.0.db.gz";
 const DATABASE: &str = "var/lib/turno/turno.db";
 const CONFIGURATION: &str = "etc/turno/turno.toml";
@@ -85,6 +86,10 @@ fn serve(sandbox: &Sandbox) -> StepResult {
     let token = format!("TURNO_TOKEN={}", token.trim());
     let queue = sandbox.turno_with(&[&token], &["queue", "get", "orders", "--json", "--server", &url])?.capture()?;
     expect(queue.contains("\"pending\":2,"), "the two waiting items of 0.1.0 are there")?;
+    let lane = sandbox.turno_with(&[&token], &["queue", "get", "bot", "--json", "--server", &url])?.capture()?;
+    expect(lane.contains("\"exhausted\":1"), "the exhausted item of 0.1.0 is there")?;
+    let task = sandbox.turno_with(&[&token], &["task", "get", "1", "--json", "--server", &url])?.capture()?;
+    expect(task.contains("\"completed\""), "the completed task of 0.1.0 is there")?;
     turno(&["check"])?;
     let (status, _) = server.stop()?;
     expect(status.success(), &format!("SIGTERM ends it with exit code 0 (it was: {status})"))?;

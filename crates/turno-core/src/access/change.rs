@@ -125,13 +125,13 @@ pub enum ChangeRefused {
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The caller does not hold this permission, so the caller cannot grant it.
-    #[error("you do not hold {0} yourself, so you cannot grant or take it; ask somebody who does")]
+    #[error("you do not hold {0} yourself, so you cannot grant or take it; ask a user who holds it")]
     MoreThanHeld(Permission),
     /// The change would leave no administrator.
-    #[error("{0} is the last administrator; make somebody else administrator first")]
+    #[error("{0} is the last administrator; make another user administrator first")]
     LastAdmin(UserId),
     /// A setup link was requested, but there is already an administrator.
-    #[error("there is an administrator already; ask them, or make a link to sign in as somebody")]
+    #[error("there is an administrator already; ask them, or create a sign-in link for a user")]
     HasAdmin,
     /// The person already exists.
     #[error("{0} exists already; change them, or choose another id")]

@@ -1,7 +1,7 @@
 //! One test per rule of a task.
 
 mod early;
-mod seeds;
+mod exclusive;
 mod waiting;
 
 use super::*;

@@ -31,9 +31,9 @@ pub(crate) struct AuditArgs {
 enum Action {
     /// List entries (asks a server)
     List(List),
-    /// Follow the chain from its first entry, and print its head to be kept elsewhere (on the database)
+    /// Verify the hash chain, and print its head to store elsewhere (on the database)
     Verify {
-        /// A head that was kept elsewhere: tells whether anything up to it was rewritten since
+        /// A head that was stored elsewhere; verifies that no entry before it was changed
         #[arg(long, value_name = "N:HASH")]
         head: Option<Head>,
         #[command(flatten)]
@@ -46,16 +46,16 @@ struct List {
     /// Only this action, for example lock_force_release
     #[arg(long)]
     action: Option<String>,
-    /// Only what this person did
+    /// Only actions of this user
     #[arg(long, value_name = "ID")]
     actor: Option<String>,
-    /// Only what was done to this
+    /// Only actions on this resource
     #[arg(long)]
     resource: Option<String>,
-    /// At most so many
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
-    /// Go on where an earlier list ended
+    /// Continue after an earlier page
     #[arg(long)]
     cursor: Option<String>,
     #[command(flatten)]

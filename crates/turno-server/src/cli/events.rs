@@ -28,7 +28,7 @@ pub(crate) struct EventsArgs {
     /// Begin behind this position instead of now: a number, the `id:` of an event of GET /v1/events; 0 is the oldest kept
     #[arg(long, value_name = "POSITION")]
     after: Option<u64>,
-    /// End after so many events
+    /// End after this number of events
     #[arg(long, value_name = "N")]
     count: Option<u64>,
     /// Print each event's JSON on a line, for programs

@@ -20,7 +20,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = COMPLETIONS)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -25,12 +25,12 @@ const EXAMPLES: &str = "\
 Examples:
   turno lease claim caja:3 --ttl 30s          take it
   turno lease claim caja:3 --wait 2m          stand in line for it
-  turno lease heartbeat caja:3 --fence 42     keep it
-  turno lease release caja:3 --fence 42       give it back
+  turno lease heartbeat caja:3 --fence 42     renew it
+  turno lease release caja:3 --fence 42       release it
   turno lease list --holder ana --json
   turno lease force-release caja:3 --reason \"Ana is on holiday\"
 
-Asks a server, as whoever owns the token in TURNO_TOKEN. To hold a lease while
+Asks a server, as the owner of the token in TURNO_TOKEN. To hold a lease while
 a command runs, use `turno run`.";
 
 /// Arguments of `turno lease`.
@@ -50,48 +50,48 @@ pub(crate) struct LeaseArgs {
 enum Action {
     /// Show the lease of a resource; one never seen is free
     Get {
-        /// Which resource
+        /// The resource
         #[arg(value_parser = resource)]
         resource: String,
     },
-    /// List what is held now
+    /// List the held leases
     List(List),
-    /// Show who held it before, and how it ended
+    /// Show earlier holders, and how each lease ended
     History {
-        /// Which resource
+        /// The resource
         #[arg(value_parser = resource)]
         resource: String,
         #[command(flatten)]
         page: Page,
     },
-    /// Take it, or renew what is already one's own
+    /// Claim the lease, or renew your own
     Claim(Claim),
-    /// Keep it
+    /// Renew the lease
     Heartbeat(Heartbeat),
-    /// Give it back
+    /// Release the lease
     Release(Release),
     /// Take the lease from its holder; audited, needs locks.override
     ForceClaim(Force),
     /// Release the lease of its holder; audited, needs locks.override
     ForceRelease(Force),
-    /// Ask the holder to let go
+    /// Ask the holder to release the lease
     RequestRelease {
-        /// Which resource
+        /// The resource
         #[arg(value_parser = resource)]
         resource: String,
         /// A message for the holder
         #[arg(long)]
         message: Option<String>,
     },
-    /// Stand in line, or keep one's place: a place lives for 30 s and is kept by asking again
+    /// Join the waiting line, or keep your ticket; a ticket is valid for 30 s
     Turn {
-        /// Which resource
+        /// The resource
         #[arg(value_parser = resource)]
         resource: String,
         /// Leave the line
         #[arg(long)]
         leave: bool,
-        /// Which process waits; machines must say so
+        /// The instance that waits; required for machines
         #[arg(long, value_name = "NAME")]
         instance: Option<String>,
     },
@@ -99,7 +99,7 @@ enum Action {
 
 #[derive(Args, Debug)]
 struct List {
-    /// Only what this person holds
+    /// Only leases of this holder
     #[arg(long, value_name = "ID")]
     holder: Option<String>,
     /// Only resources that begin with this
@@ -117,17 +117,17 @@ pub(super) fn resource(text: &str) -> Result<String, String> {
 /// A page of a list.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Page {
-    /// At most so many
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(super) limit: u32,
-    /// Go on where an earlier list ended
+    /// Continue after an earlier page
     #[arg(long)]
     pub(super) cursor: Option<String>,
 }
 
 #[derive(Args, Debug)]
 struct Claim {
-    /// Which resource
+    /// The resource
     #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
@@ -137,28 +137,28 @@ struct Claim {
 /// The options of a claim.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ClaimArgs {
-    /// Which process holds it; machines must say so
+    /// The instance that holds the lease; required for machines
     #[arg(long, value_name = "NAME")]
     pub(super) instance: Option<String>,
-    /// For how long the claim and every renewal last [default: the policy's]
+    /// How long the claim and each renewal last [default: the policy's]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(super) ttl: Option<Duration>,
-    /// Stand in line for at most this long
+    /// Wait in line for at most this long
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(super) wait: Option<Duration>,
 }
 
 #[derive(Args, Debug)]
 struct Heartbeat {
-    /// Which resource
+    /// The resource
     #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
     own: Own,
-    /// For how long the person has done nothing; required where the policy has an idle guard
+    /// How long the user has been idle; required if the policy has an idle guard
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     idle: Option<Duration>,
-    /// There was real work since the last beat
+    /// The user has worked since the last heartbeat
     #[arg(long)]
     worked: bool,
 }
@@ -166,10 +166,10 @@ struct Heartbeat {
 /// The ownership that a command is about.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Own {
-    /// The fence that the claim was answered with
+    /// The fence that the claim returned
     #[arg(long, value_name = "N", env = "TURNO_FENCE", hide_env_values = true)]
     pub(super) fence: i64,
-    /// Which process holds it, if the claim named one
+    /// The instance that holds the lease, if the claim named one
     #[arg(long, value_name = "NAME")]
     pub(super) instance: Option<String>,
 }
@@ -182,12 +182,12 @@ impl Own {
 
 #[derive(Args, Debug)]
 struct Release {
-    /// Which resource
+    /// The resource
     #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
     own: Own,
-    /// Only if nothing was claimed since: the claim's number
+    /// Release only this claim: the number of the claim
     #[arg(long, value_name = "N")]
     claim: Option<i64>,
     /// Keep the lease held for this long after the release
@@ -197,10 +197,10 @@ struct Release {
 
 #[derive(Args, Debug)]
 struct Force {
-    /// Which resource
+    /// The resource
     #[arg(value_parser = resource)]
     resource: String,
-    /// Why; it is written into the audit and shown to the holder
+    /// The reason; it is audited and shown to the holder
     #[arg(long)]
     reason: String,
     /// The fence of the ownership to end, as `lease get` shows it; a newer ownership is left alone

@@ -24,11 +24,11 @@ Examples:
   turno queue enqueue bot --items < items.ndjson
   turno queue claim bot --instance worker-1 --wait 20s --json
   turno queue ack bot DELIVERY --fence 42
-  turno queue work bot -- ./answer.sh         a script as a worker
+  turno queue work bot -- ./answer.sh         run a script per delivery
   turno queue items bot --state exhausted
   turno queue why bot msg-81
 
-Asks a server, as whoever owns the token in TURNO_TOKEN.";
+Asks a server, as the owner of the token in TURNO_TOKEN.";
 
 /// Arguments of `turno queue`.
 #[derive(Args, Debug)]
@@ -45,62 +45,62 @@ pub(crate) struct QueueArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the queues with what is in them
+    /// List the queues with their counts
     List(look::List),
     /// Show one queue: policy, counts, rates
     Get(QueueArg),
-    /// Make a queue, or change its policy; needs queues.manage
+    /// Create a queue, or change its policy; needs queues.manage
     Put(policy::Put),
-    /// Put an item, or many, into a queue
+    /// Enqueue one item or many
     Enqueue(enqueue::Enqueue),
     /// Report that the sender is typing: the window of this key stays open a little longer
     Typing {
-        /// Which queue
+        /// The queue
         queue: String,
-        /// Whose messages wait
+        /// The key whose messages wait
         key: String,
     },
-    /// Take what is due
+    /// Claim due items
     Claim(work::Claim),
-    /// Keep what was taken
+    /// Renew a delivery
     Heartbeat(work::Delivery),
-    /// Say that it is done
+    /// Acknowledge a delivery
     Ack(work::Ack),
-    /// Say that it went wrong
+    /// Report a failed delivery
     Fail(work::Fail),
-    /// Give it back untried
+    /// Return a delivery untried
     Return(work::Delivery),
-    /// Run a command for every delivery: a script as a worker
+    /// Run a command for every delivery
     Work(worker::WorkArgs),
     /// List items in the order of arrival
     Items(look::Items),
     /// Show one item with its attempts and errors
     Item(ItemArg),
-    /// Let an exhausted or failed item be tried again, perhaps corrected; needs queues.manage
+    /// Retry an exhausted or failed item, perhaps with a new payload; needs queues.manage
     Retry(repair::Retry),
-    /// Cancel an item that waits; needs queues.manage
+    /// Cancel a waiting item; needs queues.manage
     Cancel(ItemArg),
-    /// Hand nothing out any more; needs queues.manage
+    /// Pause the queue; needs queues.manage
     Pause(QueueArg),
-    /// Hand out again; needs queues.manage
+    /// Resume the queue; needs queues.manage
     Resume(QueueArg),
-    /// Let exhausted items be tried again, all or those that match; needs queues.manage
+    /// Retry exhausted items, all or those that match; needs queues.manage
     RetryExhausted(repair::RetryExhausted),
-    /// Forget processed and cancelled items beyond the retention now; needs queues.manage
+    /// Delete processed and cancelled items beyond the retention now; needs queues.manage
     Purge(repair::Purge),
-    /// Say why an item, or a key, is not running
+    /// Explain why an item, or a key, is not processed
     Why(look::Why),
 }
 
 #[derive(Args, Debug)]
 struct QueueArg {
-    /// Which queue
+    /// The queue
     queue: String,
 }
 
 #[derive(Args, Debug)]
 struct ItemArg {
-    /// Which queue
+    /// The queue
     queue: String,
     /// The item's id
     item: String,

@@ -30,8 +30,8 @@ Examples:
 
 The lease is taken on --database, or at a server if --server or TURNO_URL
 names one. CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment;
-whoever keeps what it writes should refuse a smaller fence than one seen
-before. SIGINT and SIGTERM are passed on to CMD. If the lease is lost, CMD is
+a system that stores its output should refuse a fence smaller than one it
+has seen. SIGINT and SIGTERM are passed on to CMD. If the lease is lost, CMD is
 stopped: with SIGTERM, and with SIGKILL 10 s later. With --at-least-for, CMD
 runs once per period: after CMD the lease stays held for the rest of that time,
 for every process and whatever CMD's exit code is.
@@ -47,22 +47,22 @@ pub(crate) struct RunArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, num_args = 1.., value_name = "CMD")]
     command: Vec<String>,
-    /// What to hold
+    /// The resource to hold
     #[arg(long, value_parser = resource)]
     resource: String,
-    /// How soon others may have it after this machine has died [default: the policy's]
+    /// When the lease expires if this machine fails [default: the policy's]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     ttl: Option<Duration>,
-    /// Stand in line for at most this long; without it, do not wait
+    /// Wait in line for at most this long; without it, do not wait
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     wait: Option<Duration>,
     /// Keep the lease held for at least this long after the claim, also if CMD ends earlier
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     at_least_for: Option<Duration>,
-    /// How this process is called [default: the machine, the process and a random word]
+    /// The name of this instance [default: the machine, the process and a random word]
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    /// Ask this server; without it the lease is taken on --database
+    /// Claim at this server; without it, on --database
     #[arg(long, value_name = "URL", env = "TURNO_URL", hide_env_values = true, help_heading = "Server")]
     server: Option<String>,
     #[command(flatten)]

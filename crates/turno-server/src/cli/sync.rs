@@ -56,15 +56,15 @@ struct Chosen {
 enum Action {
     /// Print exactly the SQL that `install` runs
     Plan(Chosen),
-    /// Install the triggers of the configured sources, each in one transaction; again and again with the same end
+    /// Install the triggers of the configured sources, each in one transaction; can be repeated
     Install(Chosen),
-    /// Show whether what is installed is what is configured, what waits and what fails; exit code 1 if something is wrong
+    /// Compare the installed triggers with the configuration, and show waiting and failed keys; exit code 1 on a problem
     Status(Chosen),
-    /// Send rows again: those that were there before, or were loaded with triggers off
+    /// Send rows again: older rows, or rows that were loaded with triggers off
     Resync(walk::ResyncArgs),
-    /// Compare every key of the sources with what was delivered last; exit code 1 if something differs
+    /// Compare every key of the sources with its last delivery; exit code 1 on a difference
     Check(walk::CheckArgs),
-    /// Remove what `install` has made, and nothing else; the queue stays
+    /// Remove the triggers and functions that `install` created; the queue stays
     Remove(Chosen),
 }
 

@@ -21,7 +21,7 @@ Examples:
   turno task finalize 7 --fence 42         apply every line, once, and free it
   turno why task:7
 
-Asks a server, as whoever owns the token in TURNO_TOKEN. The lease behind task
+Asks a server, as the owner of the token in TURNO_TOKEN. The lease behind task
 7 is task:7, and `turno lease heartbeat task:7` and the like work on it.";
 
 /// Arguments of `turno task`.
@@ -43,30 +43,30 @@ enum Action {
     List(List),
     /// Show a task with its lines
     Get(TaskArg),
-    /// Make a task
+    /// Create a task
     Create(create::Create),
-    /// Say that a draft can be processed
+    /// Mark a draft as ready
     Ready(TaskArg),
     /// Cancel a task
     Cancel {
         #[command(flatten)]
         target: TaskArg,
-        /// Cancel it although lines are applied; their effects stay
+        /// Cancel the task although lines are applied; their effects stay
         #[arg(long)]
         keep_applied: bool,
     },
-    /// Take a task for processing
+    /// Claim a task
     Claim {
         #[command(flatten)]
         target: TaskArg,
         #[command(flatten)]
         args: ClaimArgs,
     },
-    /// Give a task back
+    /// Release a task
     Release(Owned),
-    /// Apply every line, each once, and free the task
+    /// Apply every line once, and release the task
     Finalize(Owned),
-    /// Look whether a line could be applied
+    /// Validate a line
     Validate {
         #[command(flatten)]
         owned: Owned,
@@ -74,7 +74,7 @@ enum Action {
         #[arg(long, value_name = "N")]
         line: u32,
     },
-    /// Show what happened to a task
+    /// Show the history of a task
     History {
         #[command(flatten)]
         target: TaskArg,

@@ -43,36 +43,36 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a token and print it, and nothing else, to stdout
+    /// Create a token and print only the token
     Create(Create),
     /// List tokens, without their secrets
     List {
-        /// Only those of this person
+        /// Only tokens of this user
         #[arg(long, value_name = "ID", value_parser = user_id)]
         user: Option<UserId>,
     },
-    /// Kill a token, with the sessions made by it
+    /// Revoke a token and its sessions
     Revoke {
-        /// Its id, as `list` shows it; not the token itself
+        /// The token's id, as `list` shows it; not the secret
         id: String,
     },
 }
 
 #[derive(Args, Debug)]
 struct Create {
-    /// For whom it speaks
+    /// The user that the token acts as
     #[arg(long, value_name = "ID", value_parser = user_id)]
     user: UserId,
-    /// It speaks for a machine, which must name its instance wherever it holds something
+    /// The token acts as a machine, which must name its instance
     #[arg(long)]
     machine: bool,
-    /// At most these permissions [default: all that the person has]
+    /// Only these permissions [default: all of the user's]
     #[arg(long, value_name = "PERMISSION", num_args = 1.., value_delimiter = ',', value_parser = permission())]
     can: Vec<Permission>,
     /// Only leases whose names begin with one of these [default: all]
     #[arg(long, value_name = "PREFIX", num_args = 1.., value_parser = super::lease::resource)]
     resource: Vec<String>,
-    /// It dies after this long [default: when it is revoked]
+    /// Expires after this time [default: never]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     expires: Option<Duration>,
 }

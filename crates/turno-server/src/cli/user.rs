@@ -43,55 +43,55 @@ pub(crate) struct UserArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Add a person
+    /// Add a user
     Add {
-        /// Their id, as it appears in leases and in the audit
+        /// The user's id, as it appears in leases and in the audit
         #[arg(value_parser = user_id)]
         id: UserId,
-        /// What they may do
+        /// The role
         #[arg(long, value_parser = role())]
         role: Role,
-        /// How people call them [default: the id]
+        /// The display name [default: the id]
         #[arg(long, value_parser = person_called)]
         name: Option<String>,
         #[command(flatten)]
         password: PasswordArgs,
     },
-    /// List everybody
+    /// List all users
     List,
-    /// Show one person with their tokens
+    /// Show a user with their tokens
     Show {
-        /// Who
+        /// The user's id
         #[arg(value_parser = user_id)]
         id: UserId,
     },
     /// Change a user's role or name
     Change {
-        /// Who
+        /// The user's id
         #[arg(value_parser = user_id)]
         id: UserId,
-        /// What they may do from now on
+        /// The new role
         #[arg(long, value_parser = role())]
         role: Option<Role>,
-        /// How people call them from now on
+        /// The new display name
         #[arg(long, value_parser = person_called)]
         name: Option<String>,
     },
     /// Disable a user: their tokens are refused and their leases end
     Disable {
-        /// Who
+        /// The user's id
         #[arg(value_parser = user_id)]
         id: UserId,
     },
     /// Enable a disabled user again
     Enable {
-        /// Who
+        /// The user's id
         #[arg(value_parser = user_id)]
         id: UserId,
     },
     /// Set a user's new password, read from stdin
     Password {
-        /// Who
+        /// The user's id
         #[arg(value_parser = user_id)]
         id: UserId,
         #[command(flatten)]
@@ -99,7 +99,7 @@ enum Action {
     },
     /// Remove a user with all their tokens
     Remove {
-        /// Who
+        /// The user's id
         #[arg(value_parser = user_id)]
         id: UserId,
     },

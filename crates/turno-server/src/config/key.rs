@@ -97,7 +97,7 @@ pub(crate) const KEYS: &[Key] = &[
         variable: "TURNO_BEHIND_PROXY",
         flag: "behind-proxy",
         placeholder: "",
-        help: "Something in front of the server speaks HTTPS with the world",
+        help: "A proxy in front of the server terminates HTTPS",
     },
     Key {
         name: "cors_origins",
@@ -133,7 +133,7 @@ pub(crate) const KEYS: &[Key] = &[
         variable: "TURNO_KEEP_HISTORY_DAYS",
         flag: "keep-history-days",
         placeholder: "DAYS",
-        help: "How long it is remembered who held what",
+        help: "How long the history of leases is kept",
     },
     Key {
         name: "language",

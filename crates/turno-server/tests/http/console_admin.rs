@@ -82,7 +82,7 @@ async fn the_audit_is_filtered_verified_and_exported(world: World) {
     let table = some.split("<tbody>").nth(1).unwrap();
     assert!(table.contains("Pausó una cola") && !table.contains("Canceló un elemento"), "{table}");
     let put = eva.page("/audit?action=queue_put").await;
-    assert!(put.contains("tipo: por clave") && put.contains(" · intentos: "), "each detail has a label: {put}");
+    assert!(put.contains("tipo: carril") && put.contains(" · intentos: "), "each detail has a label: {put}");
     let whole = eva.done("/console/audit/verify", &[("back", "/audit")]).await;
     assert!(whole.starts_with("Auditoría íntegra"), "{whole}");
     let csv = eva.open("/audit/export?format=csv&action=item_cancel").await;

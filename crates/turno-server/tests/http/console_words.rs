@@ -95,7 +95,7 @@ async fn the_settings_show_the_source_of_each_value(world: World) {
     world.turno.put_queue("chat", Policy { max_attempts: 17, ..Policy::for_kind(Kind::Lane) }).await.unwrap();
     let eva = Browser::signed_in(&world, "eva").await;
     let page = eva.page("/admin/settings").await;
-    assert!(page.contains("de fábrica") && !page.contains(">default<"), "{page}");
+    assert!(page.contains("por omisión") && !page.contains(">default<"), "{page}");
     assert!(page.contains(">17<") && page.contains("una llamada a la API"), "the value in force is shown, too: {page}");
     assert!(eva.reading("en").page("/admin/settings").await.contains(">default<"));
 }

@@ -28,7 +28,7 @@ async fn a_task_in_an_unlockable_status_cannot_be_claimed(world: World) {
     for (id, status, text) in [
         (draft, "draft", "en borrador"),
         (json!(cancelled), "cancelled", "anulada"),
-        (json!(completed), "completed", "completada"),
+        (json!(completed), "completed", "finalizada"),
     ] {
         for (client, verb, body) in
             [(&ana, "claim", json!({})), (&ana, "turn", json!({})), (&eva, "force-claim", json!({ "reason": "ya" }))]

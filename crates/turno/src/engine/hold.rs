@@ -16,7 +16,7 @@ use turno_core::id::{Fence, Instance, Resource};
 use turno_core::lease::{Action, Cause, Command, Ending, Grant, Outcome, Refused};
 use turno_core::time::{Span, Time};
 
-/// How long the last heartbeat may take, after the expiry, to return the cause of the loss.
+/// The time limit, after the expiry, of the heartbeat that asks for the cause of the loss.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// A request for a lease. Awaiting it claims the lease and returns `None` if it is held.
@@ -64,9 +64,9 @@ fn cause(cause: Cause) -> &'static str {
         Cause::NoHeartbeat => "no heartbeat arrived in time",
         Cause::Idle => "its holder was idle",
         Cause::RollingTimeout => "too long without work",
-        Cause::Override => "somebody took it over",
-        Cause::UserDisabled => "its holder was locked out",
-        Cause::Released => "it was given back",
+        Cause::Override => "another user took it over",
+        Cause::UserDisabled => "its holder was disabled",
+        Cause::Released => "it was released",
     }
 }
 

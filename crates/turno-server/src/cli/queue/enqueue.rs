@@ -21,7 +21,7 @@ const BATCH: usize = 1_000;
 /// Arguments of `turno queue enqueue`.
 #[derive(Args, Debug)]
 pub(super) struct Enqueue {
-    /// Which queue
+    /// The queue
     queue: String,
     /// The payload: JSON, @FILE, or - for stdin
     #[arg(required_unless_present = "items", conflicts_with = "items")]
@@ -29,16 +29,16 @@ pub(super) struct Enqueue {
     /// Read many items from stdin, one JSON object per line: {"id","key","action","payload","delay_ms"}
     #[arg(long, conflicts_with_all = ["id", "key", "action", "delay"])]
     items: bool,
-    /// The item's id: the same id is accepted once
+    /// The item's id; the same id is accepted once
     #[arg(long)]
     id: Option<String>,
-    /// Whose item it is: items of one key are handled in order
+    /// The key; items of one key are processed in order
     #[arg(long)]
     key: Option<String>,
     /// The action for the receiver
     #[arg(long)]
     action: Option<String>,
-    /// Not before this long from now
+    /// Hand the item out no earlier than this long from now
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     delay: Option<Duration>,
 }

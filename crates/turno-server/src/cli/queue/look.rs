@@ -19,7 +19,7 @@ pub(super) struct List {
 
 #[derive(Args, Debug)]
 pub(super) struct Items {
-    /// Which queue
+    /// The queue
     queue: String,
     /// Only in this state
     #[arg(long, value_parser = ["pending", "in_process", "processed", "error", "exhausted", "cancelled"])]
@@ -33,7 +33,7 @@ pub(super) struct Items {
 
 #[derive(Args, Debug)]
 pub(super) struct Why {
-    /// Which queue
+    /// The queue
     queue: String,
     /// The item's id
     #[arg(required_unless_present = "key", conflicts_with = "key")]

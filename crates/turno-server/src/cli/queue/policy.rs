@@ -32,7 +32,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Put {
-    /// Which queue
+    /// The queue
     queue: String,
     /// lane: per key in order; inbox: each item once, in no order; sync: per key only the newest. Needed for a new queue
     #[arg(long, value_parser = ["lane", "inbox", "sync"])]
@@ -40,31 +40,31 @@ pub(super) struct Put {
     /// The whole policy as a JSON object in this file, or - for stdin; flags replace what it says
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// Set what is not named to the defaults of the kind, instead of leaving it as it is
+    /// Set fields that are not given to the defaults of the kind, instead of keeping them
     #[arg(long)]
     reset: bool,
-    /// How long a hand-out lasts without a heartbeat
+    /// How long a delivery lasts without a heartbeat
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     lock_timeout: Option<Duration>,
-    /// How long it lasts at most, whatever the heartbeats
+    /// How long a delivery lasts at most, even with heartbeats
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     max_hold: Option<Duration>,
     /// How long a group stays open after its last message (lanes)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     window: Option<Duration>,
-    /// How long it stays open after the last typing signal (lanes)
+    /// How long a group stays open after the last typing signal (lanes)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     typing_extension: Option<Duration>,
-    /// How long it stays open at most (lanes)
+    /// How long a group stays open at most (lanes)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     max_wait: Option<Duration>,
-    /// So many items at once at most (lanes)
+    /// Maximum number of items in a group (lanes)
     #[arg(long, value_name = "N", help_heading = "Policy")]
     batch_max: Option<u32>,
-    /// So many attempts before an item is exhausted
+    /// Number of attempts before an item is exhausted
     #[arg(long, value_name = "N", help_heading = "Policy")]
     max_attempts: Option<u32>,
-    /// How long to wait after the first failure; it doubles
+    /// The back-off after the first failure; it doubles
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     backoff: Option<Duration>,
     /// How long finished items and their ids are kept

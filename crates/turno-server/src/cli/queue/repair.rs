@@ -18,14 +18,14 @@ use crate::texts::message::Message;
 pub(super) struct Retry {
     #[command(flatten)]
     item: ItemArg,
-    /// Carry this from now on: JSON, @FILE, or - for stdin
+    /// The new payload: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     payload: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct RetryExhausted {
-    /// Which queue
+    /// The queue
     queue: String,
     /// Only of this key
     #[arg(long)]
@@ -33,19 +33,19 @@ pub(super) struct RetryExhausted {
     /// Only those whose last error contains this
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
-    /// Only what was exhausted within the last so long
+    /// Only items that were exhausted within this last time
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     within: Option<Duration>,
-    /// Only say how many there are
+    /// Only print the number
     #[arg(long)]
     dry_run: bool,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct Purge {
-    /// Which queue
+    /// The queue
     queue: String,
-    /// Only say how many there are
+    /// Only print the number
     #[arg(long)]
     dry_run: bool,
 }

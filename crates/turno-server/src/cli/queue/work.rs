@@ -16,12 +16,12 @@ use crate::texts::terminal::word;
 /// Arguments of `turno queue claim`.
 #[derive(Args, Debug)]
 pub(super) struct Claim {
-    /// Which queue
+    /// The queue
     queue: String,
-    /// Which process takes it
+    /// The instance that claims
     #[arg(long, value_name = "NAME")]
     instance: String,
-    /// So many deliveries at most
+    /// Maximum number of deliveries
     #[arg(long, value_name = "N", default_value_t = 1)]
     max: u32,
     /// Wait for work, at most 30s
@@ -30,7 +30,7 @@ pub(super) struct Claim {
     /// The same id returns the same deliveries while they live
     #[arg(long, value_name = "ID", conflicts_with = "item")]
     request_id: Option<String>,
-    /// Take just this item
+    /// Claim only this item
     #[arg(long, value_name = "ID")]
     item: Option<String>,
 }
@@ -38,9 +38,9 @@ pub(super) struct Claim {
 /// The delivery that a command is about.
 #[derive(Args, Debug)]
 pub(super) struct Delivery {
-    /// Which queue
+    /// The queue
     queue: String,
-    /// The delivery, as the claim was answered with
+    /// The delivery that the claim returned
     delivery: String,
     /// Its fence
     #[arg(long, value_name = "N", env = "TURNO_FENCE", hide_env_values = true)]
@@ -66,10 +66,10 @@ pub(super) struct Ack {
 pub(super) struct Fail {
     #[command(flatten)]
     delivery: Delivery,
-    /// What went wrong
+    /// The error
     #[arg(long, value_name = "TEXT")]
     error: String,
-    /// Which item failed: what stands before it is done, what stands behind it goes back
+    /// The item that failed; items before it are done, items after it are returned
     #[arg(long, value_name = "ITEM")]
     item: Option<String>,
     /// Try again after this long [default: the back-off]

@@ -53,21 +53,21 @@ At the server of --server or TURNO_URL; or, with --database, directly there.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WorkArgs {
-    /// Which queue
+    /// The queue
     queue: String,
     /// The command and its arguments
     #[arg(last = true, required = true, num_args = 1.., value_name = "CMD")]
     command: Vec<String>,
-    /// So many commands at the same time
+    /// Number of commands at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     concurrency: u8,
-    /// How this process is called [default: the machine, the process and a random word]
+    /// The name of this instance [default: the machine, the process and a random word]
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    /// How long commands may go on once the worker was asked to stop
+    /// How long commands may continue after the worker was asked to stop
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     grace: Duration,
-    /// End when nothing is due but what this run gave back, also of a paused queue, instead of waiting for more
+    /// End when nothing is due except deliveries that this run returned; a paused queue counts as empty
     #[arg(long)]
     until_empty: bool,
 }

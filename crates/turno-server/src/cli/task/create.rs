@@ -13,7 +13,7 @@ use crate::texts::terminal::render;
 /// Arguments of `turno task create`.
 #[derive(Args, Debug)]
 pub(super) struct Create {
-    /// What people call it
+    /// The title
     #[arg(long)]
     title: String,
     /// A line for a quantity of an article; may be repeated
@@ -22,13 +22,13 @@ pub(super) struct Create {
     /// A line for units with serial numbers; may be repeated
     #[arg(long, value_name = "SKU=A,B,…", value_parser = serials)]
     serials: Vec<(String, Vec<String>)>,
-    /// Whether these lines come in or go out
+    /// The movement of these lines
     #[arg(long, value_parser = ["in", "out"], default_value = "in")]
     movement: String,
-    /// The lines as a JSON array in this file, or - for stdin; they stand before those of flags
+    /// The lines as a JSON array in this file, or - for stdin; they come before the lines of flags
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
-    /// It can be processed at once; otherwise it is a draft
+    /// Create the task ready; otherwise it is a draft
     #[arg(long)]
     ready: bool,
 }

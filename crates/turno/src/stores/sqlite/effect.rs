@@ -250,7 +250,7 @@ impl Served {
 
 /// Returns the error for a caller that has gone.
 fn gone() -> StoreError {
-    StoreError::Unavailable("whoever applied the line has gone".into())
+    StoreError::Unavailable("the task that applied the line has ended".into())
 }
 
 fn execute(tx: &Connection, text: &str, values: &[Value]) -> Result<u64, StoreError> {

@@ -1,7 +1,6 @@
-//! The acceptance criteria of the seeds 000 and 001, as tests of the rules.
+//! The acceptance criteria of exclusive processing, as tests of the rules.
 //!
-//! The server's tests `seed_000.rs` and `seed_001.rs` check the same over HTTP, and `web/test/process*.test.mjs` in the
-//! browser.
+//! `task_exclusive.rs` of the server checks the same over HTTP, and `web/test/process*.test.mjs` in the browser.
 
 use super::*;
 use crate::audit::AuditAction;
@@ -20,7 +19,7 @@ fn beat(bench: &mut Bench, fence: Fence, idle: Span) -> Result<Outcome, Refused>
 }
 
 #[test]
-fn seed_001_ac1_claim_is_refused_while_another_user_holds_the_task() {
+fn claim_is_refused_while_another_user_holds_the_task() {
     let mut bench = Bench::ready();
     let fence = bench.claim(ANA);
     let refused = claim(&mut bench, LUIS);
@@ -31,7 +30,7 @@ fn seed_001_ac1_claim_is_refused_while_another_user_holds_the_task() {
 }
 
 #[test]
-fn seed_001_ac2_refusal_names_the_holder_and_since_when() {
+fn refusal_names_the_holder_and_since_when() {
     let mut bench = Bench::ready();
     bench.claim(ANA);
     let since = bench.now;
@@ -43,7 +42,7 @@ fn seed_001_ac2_refusal_names_the_holder_and_since_when() {
 }
 
 #[test]
-fn seed_001_ac3_every_heartbeat_renews_for_three_minutes() {
+fn every_heartbeat_renews_for_three_minutes() {
     let mut bench = Bench::ready();
     let fence = bench.claim(ANA);
     for _ in 0..30 {
@@ -55,7 +54,7 @@ fn seed_001_ac3_every_heartbeat_renews_for_three_minutes() {
 }
 
 #[test]
-fn seed_001_ac4_idle_heartbeat_renews_nothing_and_the_lease_expires() {
+fn idle_heartbeat_renews_nothing_and_the_lease_expires() {
     let mut bench = Bench::ready();
     let fence = bench.claim(ANA);
     let ends = bench.lease.grant.as_ref().expect("held").expires_at;
@@ -68,7 +67,7 @@ fn seed_001_ac4_idle_heartbeat_renews_nothing_and_the_lease_expires() {
 }
 
 #[test]
-fn seed_001_ac5_claim_succeeds_at_the_expiry_and_not_before() {
+fn claim_succeeds_at_the_expiry_and_not_before() {
     let mut bench = Bench::ready();
     let hers = bench.claim(ANA);
     bench.now = bench.lease.grant.as_ref().expect("held").expires_at + Span(-1);
@@ -79,7 +78,7 @@ fn seed_001_ac5_claim_succeeds_at_the_expiry_and_not_before() {
 }
 
 #[test]
-fn seed_001_ac6_change_after_a_lost_lease_is_refused_with_the_cause() {
+fn change_after_a_lost_lease_is_refused_with_the_cause() {
     let mut bench = Bench::ready();
     let fence = bench.claim(ANA);
     bench.now = bench.now + Span::from_secs(180);
@@ -93,7 +92,7 @@ fn seed_001_ac6_change_after_a_lost_lease_is_refused_with_the_cause() {
 }
 
 #[test]
-fn seed_001_ac7_finalize_releases_the_lease() {
+fn finalize_releases_the_lease() {
     let mut bench = Bench::ready();
     let fence = bench.claim(ANA);
     let lines = vec![(1, bench.step(fence, 1, Ok(()))), (2, bench.step(fence, 2, Ok(())))];
@@ -102,7 +101,7 @@ fn seed_001_ac7_finalize_releases_the_lease() {
 }
 
 #[test]
-fn seed_000_override_ends_any_ownership_is_audited_and_can_be_repeated() {
+fn override_ends_any_ownership_is_audited_and_can_be_repeated() {
     let mut bench = Bench::ready();
     let hers = bench.claim(ANA);
     let force =
@@ -131,7 +130,7 @@ fn seed_000_override_ends_any_ownership_is_audited_and_can_be_repeated() {
 }
 
 #[test]
-fn seed_000_an_applied_line_is_skipped_by_every_later_finalize() {
+fn an_applied_line_is_skipped_by_every_later_finalize() {
     let mut bench = Bench::ready();
     let first = bench.claim(ANA);
     bench.step(first, 1, Ok(()));
