@@ -34,6 +34,7 @@ mod why;
 mod worker;
 mod world;
 
+pub(crate) use world::fresh_directory;
 pub use world::{Backend, START, World, holder, resource};
 
 use std::future::Future;

@@ -7,6 +7,9 @@ pub mod agree;
 #[expect(clippy::unwrap_used, reason = "cases are tests: a failed unwrap is a failed assertion")]
 pub mod conformance;
 mod db;
+mod example;
 pub mod model;
 pub mod postgres;
 pub mod sim;
+
+pub use example::example;

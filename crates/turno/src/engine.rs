@@ -211,14 +211,9 @@ impl Turno {
     /// Describes the database and its location for people.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-database-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert!(turno.database().starts_with("SQLite"));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn database(&self) -> &str {
         self.inner.store.describe()
@@ -227,15 +222,10 @@ impl Turno {
     /// Returns this process's estimate of the database's time. Use it for display, never for a decision.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-now-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let (asked, _) = turno.lease_state("caja:3".try_into()?).await?;
     /// assert!(turno.now() >= asked);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn now(&self) -> Time {
         self.inner.clock.estimate()
@@ -245,14 +235,9 @@ impl Turno {
     /// store checks no rights.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-store-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert!(turno.store()?.audit_head().await?.n == 0, "nothing was audited yet");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn store(&self) -> Result<&Arc<dyn Store>, Error> {
         if self.caller.is_none() { Ok(&self.inner.store) } else { Err(Misuse::TrustedOnly.into()) }

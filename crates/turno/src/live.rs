@@ -86,10 +86,7 @@ impl Turno {
     /// out. The subscription ends if the caller loses the right to listen or the token expires.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-live-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::core::event::Topic;
     /// use turno::event::Live;
     ///
@@ -99,9 +96,8 @@ impl Turno {
     /// let Live::Event { position, event } = listener.next().await? else { panic!("no event is missing") };
     /// assert_eq!((event.name.as_str(), &*event.resource), ("lease.claimed", "caja:7"));
     /// // After a restart: turno.subscribe(Topic::Leases.into(), Some(position))
-    /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # let _ = position;
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn subscribe(&self, topics: Topics, resume: Option<Position>) -> Result<Subscription, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -128,16 +124,11 @@ impl Turno {
     /// Returns the number of listeners of this engine.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-listeners-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let listener = turno.subscribe(turno::core::event::Topics::ALL, None).await?;
     /// assert_eq!(turno.listeners(), 1);
     /// # drop(listener);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn listeners(&self) -> usize {
         self.inner.fanout.listeners()
@@ -203,12 +194,8 @@ impl Subscription {
     /// and at the token's expiry.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-live-recheck-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::core::event::Topics;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (token, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
@@ -216,8 +203,7 @@ impl Subscription {
     /// assert!(listener.recheck().await.is_ok());
     /// turno.revoke_token(&token.id).await?;
     /// assert!(listener.recheck().await.is_err());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn recheck(&mut self) -> Result<(), Error> {
         self.listener.iter_mut().for_each(|listener| listener.audited = true);

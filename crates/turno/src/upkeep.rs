@@ -66,13 +66,9 @@ impl Turno {
     ///
     /// ```
     /// # use turno::{Purged, Turno};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-purge-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert_eq!(turno.purge().await?, Purged::default(), "nothing is old enough yet");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn purge(&self) -> Result<Purged, Error> {
         self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
@@ -87,16 +83,11 @@ impl QueueHandle {
     /// It also runs automatically every hour. Unfinished items are never purged.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purge-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.purge().await?, 0, "nothing is old enough yet");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn purge(&self) -> Result<u64, Error> {
         let turno = self.turno();
@@ -110,16 +101,11 @@ impl QueueHandle {
     /// Counts the items that [`QueueHandle::purge`] would purge now. Needs `queues.manage`.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purgeable-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.count_purgeable().await?, 0, "nothing is old enough yet");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn count_purgeable(&self) -> Result<u64, Error> {
         let turno = self.turno();

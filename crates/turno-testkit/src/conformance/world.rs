@@ -208,7 +208,7 @@ async fn open(url: &str, time: &Arc<Manual>) -> Turno {
 }
 
 /// Creates an empty directory for this process under the system's temporary directory.
-fn fresh_directory() -> PathBuf {
+pub(crate) fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let directory = std::env::temp_dir().join(format!("turno-test-{}-{number}", std::process::id()));

@@ -158,19 +158,14 @@ impl Turno {
     /// Returns a handle that acts with the rights of this token and refuses everything else.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-access-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
     /// let (_, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// let refused = ana.add_person(NewPerson::new("leo", "Leo", Role::Admin)?).await;
     /// assert!(refused.is_err(), "a viewer cannot add people");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn authenticate(&self, secret: &str) -> Result<Turno, Error> {
         let hash = secret::hash(secret).ok_or(Denied::Unauthenticated)?;
@@ -191,18 +186,13 @@ impl Turno {
     /// names both users.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-behalf-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("portal", "Portal", Role::Admin)?).await?;
     /// let (_, secret) = turno.create_token(NewToken::for_user("portal")?).await?;
     /// let as_paco = turno.authenticate(&secret).await?.on_behalf_of("paco".try_into()?).await?;
     /// assert_eq!(as_paco.principal().expect("the handle has a caller").user.as_str(), "paco");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn on_behalf_of(&self, user: UserId) -> Result<Turno, Error> {
         let caller = self.caller.as_ref().ok_or(Misuse::NotAuthenticated)?;
@@ -221,14 +211,9 @@ impl Turno {
     /// Returns the principal of this handle. `None` for the embedding program itself.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-principal-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert!(turno.principal().is_none(), "the embedding program has no principal");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn principal(&self) -> Option<Arc<Principal>> {
         self.caller.as_ref().map(|caller| caller.settled().principal)
@@ -243,17 +228,12 @@ impl Turno {
     /// granted a moment ago counts.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Permission, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-require-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
     /// let (_, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// assert!(turno.authenticate(&secret).await?.require(Permission::LeasesUse).await.is_err());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn require(&self, permission: Permission) -> Result<(), Error> {
         self.authorize(Needs::permission(permission)).await.map(drop)
@@ -263,19 +243,14 @@ impl Turno {
     /// from the store.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-recheck-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
     /// let (token, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// turno.revoke_token(&token.id).await?;
     /// assert!(ana.recheck().await.is_err());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn recheck(&self) -> Result<(), Error> {
         self.authorize_read(Needs::READING).await
@@ -314,14 +289,9 @@ impl Turno {
     /// Returns the caller as a holder, with `instance` if it has one.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-holder-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert_eq!(turno.holder(None).user.as_str(), "system");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn holder(&self, instance: Option<turno_core::id::Instance>) -> Holder {
         match self.principal() {

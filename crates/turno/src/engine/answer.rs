@@ -15,14 +15,9 @@ impl Turno {
     /// Returns the answer kept under a key within the last day. Only for the embedding program.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-answer-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert_eq!(turno.answer("POST /v1/tasks ana", "key-1").await?, None);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn answer(&self, scope: &str, key: &str) -> Result<Option<Answer>, Error> {
         let found = self.store()?.answer(Once::new(scope, key)?).await?;
@@ -32,19 +27,14 @@ impl Turno {
     /// Keeps an answer for a day. The first answer under a key wins. Returns the kept one.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-keep-answer-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::core::audit::Hash;
     /// use turno::store::Answer;
     /// let answer = |body: &str| Answer { fingerprint: Hash::default(), status: 201, body: body.to_owned() };
     /// turno.keep_answer("POST /v1/tasks ana", "key-1", answer("first")).await?;
     /// let kept = turno.keep_answer("POST /v1/tasks ana", "key-1", answer("second")).await?;
     /// assert_eq!(kept.body, "first");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn keep_answer(&self, scope: &str, key: &str, answer: Answer) -> Result<Answer, Error> {
         if answer.body.len() > PAYLOAD_MAX {

@@ -14,17 +14,12 @@ impl Turno {
     /// Returns entries of the audit. Needs `audit.read`.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.lease("caja:3").force_claim("eva", "urgent").await?;
     /// use turno::event::AuditQuery;
     /// let entries = turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await?;
     /// assert_eq!((entries[0].action.as_str(), entries[0].actor.user.as_str()), ("lock_force_claim", "eva"));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn audit(&self, query: AuditQuery) -> Result<Vec<Entry>, Error> {
         self.authorize_read(Needs::permission(Permission::AuditRead)).await?;
@@ -37,17 +32,12 @@ impl Turno {
     /// Calls `progress` with the entries verified so far and the total.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-verify-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.lease("caja:3").force_claim("eva", "urgent").await?;
     /// let head = turno.audit_verify(None, |_, _| {}).await?.expect("the chain is intact");
     /// println!("keep this elsewhere: {head}");
     /// assert_eq!(turno.audit_verify(Some(head), |_, _| {}).await?, Ok(head));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn audit_verify(
         &self,

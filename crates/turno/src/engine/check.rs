@@ -53,14 +53,10 @@ impl Turno {
     /// database in use. Needs `audit.read`.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-check-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let findings = turno.check(|progress| println!("{}/{}", progress.done, progress.of)).await?;
     /// assert_eq!(findings, []);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn check(&self, mut progress: impl FnMut(CheckProgress)) -> Result<Vec<Finding>, Error> {
         self.authorize_read(Needs::permission(Permission::AuditRead)).await?;
@@ -88,14 +84,10 @@ impl Turno {
     /// stays.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-repair-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let repair = turno.repair(|_| ()).await?;
     /// assert!(repair.mended.is_empty() && repair.left.is_empty(), "an intact database is not changed");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn repair(&self, progress: impl FnMut(CheckProgress)) -> Result<Repair, Error> {
         self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;

@@ -57,18 +57,13 @@ impl Turno {
     /// Builds a command for a holder with a display name or an instance.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::Action;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-command-of-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::{id::Instance, lease::Holder};
     /// let who = Holder { instance: Some(Instance::new("till-1")?), ..turno.holder(None) };
     /// let claim = turno.command_of("caja:3".try_into()?, who, Action::Claim { ttl: None, wait: false });
     /// assert!(turno.lease_command(claim).await?.answer.is_ok());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn command_of(&self, resource: Resource, who: Holder, action: Action) -> Command {
         let policy = self.inner.leases.for_resource(&resource).clone();
@@ -78,14 +73,9 @@ impl Turno {
     /// Returns the policy that applies to a resource.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-policy-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert_eq!(turno.lease_policy(&"task:7".try_into()?).ttl, turno::id::Span::from_secs(180));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn lease_policy(&self, resource: &Resource) -> &turno_core::lease::Policy {
         self.inner.leases.for_resource(resource)
@@ -97,19 +87,14 @@ impl Turno {
     /// The lease of a task also follows the task's rules: its status and its permission.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::{Action, Refused};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-verb-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let claim = || Action::Claim { ttl: None, wait: false };
     /// let first = turno.lease_command(turno.command("caja:3", "ana", claim())?).await?;
     /// assert!(first.answer.is_ok());
     /// let second = turno.lease_command(turno.command("caja:3", "luis", claim())?).await?;
     /// assert!(matches!(second.answer, Err(Refused::HeldBy { .. })));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lease_command(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
         if self.caller.is_some() {
@@ -167,18 +152,13 @@ impl Turno {
     /// Claims a lease. If it is held, waits in line for at most `wait`.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::{Action, Refused};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-wait-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.lease("caja:3").claim("ana").await?;
     /// let claim = turno.command("caja:3", "luis", Action::Claim { ttl: None, wait: false })?;
     /// let waited = turno.lease_wait(claim, std::time::Duration::from_millis(50)).await?;
     /// assert!(matches!(waited.answer, Err(Refused::HeldBy { .. })), "ana still holds it");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lease_wait(&self, mut command: Command, wait: Duration) -> Result<LeaseAnswer, Error> {
         let signal = self.inner.signals.lease(&command.resource);
@@ -214,15 +194,10 @@ impl Turno {
     /// and a free lease with a waiting line as offered to the first ticket.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-state-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let (now, state) = turno.lease_state("caja:3".try_into()?).await?;
     /// assert!(state.live(now).is_none(), "the resource was never claimed");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lease_state(&self, resource: Resource) -> Result<(Time, State), Error> {
         self.authorize_read(Needs::READING.on(&resource)).await?;
@@ -247,17 +222,12 @@ impl Turno {
     /// only [`LeasePage::next`] says whether there are more.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-leases-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::lease::LeaseQuery;
     /// turno.lease("caja:3").claim("ana").await?;
     /// let held = turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await?;
     /// assert_eq!(held.states[0].resource.as_str(), "caja:3");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn leases(&self, query: LeaseQuery) -> Result<LeasePage, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -284,17 +254,12 @@ impl Turno {
     /// expired ownership is included at once, even if its end is not stored yet.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-history-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let till = turno.lease("caja:3");
     /// till.release(&till.claim("ana").await?).await?;
     /// let history = turno.lease_history("caja:3".try_into()?, None, 10).await?;
     /// assert_eq!(history[0].grant.holder.user.as_str(), "ana");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lease_history(
         &self,

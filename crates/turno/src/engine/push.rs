@@ -120,10 +120,7 @@ impl QueueHandle {
     /// queue `queues.manage` for probes with exhausted items.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-pusher-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::queue::{Draft, Kind, Policy};
     /// use turno::push::{Parcel, SendFailed, SendFuture, Sender};
     ///
@@ -142,8 +139,7 @@ impl QueueHandle {
     /// let running = queue.pusher(Printer(print)).start().await?;
     /// assert_eq!(paper.recv().await.as_deref(), Some("\"hola\""));
     /// running.stop().await;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn pusher(&self, sender: impl Sender) -> Pusher {
         Pusher {

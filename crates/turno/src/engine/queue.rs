@@ -119,19 +119,14 @@ impl Turno {
     /// Creates a queue or changes its policy. The push destination stays unchanged. Needs `queues.manage`.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?.id("m-1")?]).await?;
     /// let deliveries = queue.claim(Claim::by("worker-1").max(10)).await?;
     /// assert_eq!(deliveries[0].items[0].id.as_str(), "m-1");
     /// queue.ack([deliveries[0].reference]).await?;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn put_queue<N>(&self, name: N, policy: Policy) -> Result<QueueHandle, Error>
     where
@@ -145,18 +140,13 @@ impl Turno {
     /// deliveries and does not interpret it. A queue without `push` is served by workers only.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
     /// # use turno::store::{Push, PushChange};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-pushed-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let push = Push { text: r#"{"to":"the till"}"#.into(), display: "the till".into() };
     /// let queue = turno.put_queue_pushed("mails".try_into()?, Policy::for_kind(Kind::Inbox), PushChange::Set(push)).await?;
     /// assert_eq!(queue.row().await?.push.as_deref(), Some(r#"{"to":"the till"}"#));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn put_queue_pushed(
         &self,
@@ -172,13 +162,9 @@ impl Turno {
     /// first. Without `seen` it always applies.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
     /// # use turno::store::{PushChange, PutQueue};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let row = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?.row().await?;
     /// let change = |max_attempts| PutQueue {
     ///     name: row.name.clone(),
@@ -188,8 +174,7 @@ impl Turno {
     /// };
     /// assert!(turno.change_queue(change(7)).await?);
     /// assert!(!turno.change_queue(change(8)).await?);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn change_queue(&self, put: PutQueue) -> Result<bool, Error> {
         put.policy.check()?;
@@ -204,16 +189,11 @@ impl Turno {
     /// Returns all queues with their policies.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queues-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(turno.queues().await?[0].name.as_str(), "mails");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn queues(&self) -> Result<Vec<QueueRow>, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -223,17 +203,12 @@ impl Turno {
     /// Returns a handle to an existing queue, or [`Error::Unknown`].
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert!(turno.queue("mails").await.is_ok());
     /// assert!(turno.queue("letters").await.is_err(), "the queue does not exist");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn queue<N>(&self, name: N) -> Result<QueueHandle, Error>
     where
@@ -265,20 +240,15 @@ impl QueueHandle {
     /// Enqueues all the items, or none if one of them is invalid.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-enqueue-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::queue::Accepted;
     /// let twice = vec![Draft::json("hola")?.id("m-1")?, Draft::json("adiós")?.id("m-1")?];
     /// let answers = queue.enqueue(twice).await?;
     /// assert_eq!(answers[0].1, Accepted::Queued);
     /// assert_eq!(answers[1].1, Accepted::Duplicate { differs: true }, "ids decide, never contents");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn enqueue(&self, items: Vec<Draft>) -> Result<Vec<(ItemId, Accepted)>, Error> {
         if items.len() > BATCH_MAX {

@@ -28,14 +28,9 @@ impl Turno {
     /// most once a second.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-ready-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert_eq!(turno.ready().await, Ok(()));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn ready(&self) -> Result<(), Error> {
         Ok(self.inner.store.ready().await?)
@@ -46,13 +41,9 @@ impl Turno {
     ///
     /// ```
     /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-unsafe-settings-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert!(turno.unsafe_settings().await?.is_empty(), "on SQLite, Turno chooses the settings");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn unsafe_settings(&self) -> Result<Vec<String>, Error> {
         Ok(self.inner.store.unsafe_settings().await?)

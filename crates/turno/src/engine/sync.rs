@@ -193,18 +193,13 @@ impl Turno {
     /// Returns a handle to a source. Its operations need `sync.manage`, except those that deliveries use.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::sync::Source;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-sync-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let source = Source { view: None, ..Source::siper() };
     /// let sync = turno.sync(source);
     /// assert!(!sync.has_triggers(), "triggers need PostgreSQL; on SQLite the API feeds the queue");
     /// assert!(sync.plan().await.is_err());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn sync(&self, source: Source) -> SyncHandle {
         SyncHandle { turno: self.clone(), source: Arc::new(source), reason: None }

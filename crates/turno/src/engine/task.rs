@@ -63,13 +63,9 @@ impl Turno {
     /// Executes one task command. A refusal is an answer, found in [`TaskOutcome::answer`].
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::Action;
     /// # use turno::queue::Delivery;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-verb-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
@@ -77,8 +73,7 @@ impl Turno {
     /// let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
     /// let claimed = turno.task_command(Some(id), ana, claim).await?;
     /// assert_eq!(claimed.task.expect("the task exists").status, task::Status::Processing);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn task_command(&self, task: Option<TaskId>, who: Holder, action: Action) -> Result<TaskAnswer, Error> {
         let permission = match &action {
@@ -111,13 +106,9 @@ impl Turno {
     /// applied lines only. Another error, such as a lost database, returns no list: repeat the call to continue.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::Action;
     /// # use turno::queue::Delivery;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-finalize-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
@@ -126,8 +117,7 @@ impl Turno {
     /// # let fence = turno.task_command(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// let done = turno.task_finalize(id, ana, fence).await?;
     /// assert_eq!(done.answer.expect("ana's lock is live").status, task::Status::Completed);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn task_finalize(&self, task: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
         self.check_holder(&who, false)?;

@@ -62,10 +62,7 @@ impl WorkerLimit {
 /// A worker that is not started yet.
 ///
 /// ```
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// # let dir = std::env::temp_dir().join(format!("turno-doc-worker-{}", std::process::id()));
-/// # std::fs::create_dir_all(&dir).unwrap();
-/// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+/// # turno_testkit::example(async |turno| {
 /// # use std::time::Duration;
 /// # use turno::{id::QueueName, queue::{Kind, Policy}};
 /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
@@ -84,8 +81,7 @@ impl WorkerLimit {
 ///     .concurrency(4)
 ///     .grace(Duration::from_secs(5));
 /// worker.run_until(async { drop(stopped.await) }).await?;
-/// # std::fs::remove_dir_all(&dir).unwrap();
-/// # Ok::<(), turno::Error>(()) }).unwrap();
+/// # Ok(()) });
 /// ```
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
@@ -112,10 +108,7 @@ impl QueueHandle {
     /// [`QueueHandle::retry`] queues it again for a version that can read it.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::{id::QueueName, queue::{Kind, Policy}};
     /// use turno::queue::{Draft, Job};
     ///
@@ -137,8 +130,7 @@ impl QueueHandle {
     /// assert_eq!(outbox.recv().await.as_deref(), Some("ana"));
     /// running.stop().await;
     /// assert_eq!(queue.counts().await?.processed, 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn worker<T, F, R>(&self, handler: F) -> Worker
     where
@@ -156,10 +148,7 @@ impl QueueHandle {
     /// it, that item is exhausted, and the rest is delivered again.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-group-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::{id::{Key, QueueName, Span}, queue::{Kind, Policy}};
     /// use turno::queue::{Draft, Job};
     ///
@@ -180,8 +169,7 @@ impl QueueHandle {
     /// let running = worker.start()?;
     /// assert_eq!(chats.recv().await.as_deref(), Some("hola\n¿hay alguien?"));
     /// running.stop().await;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn group_worker<T, F, R>(&self, handler: F) -> Worker
     where
@@ -198,10 +186,7 @@ impl QueueHandle {
     /// handler returns.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-delivery-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::queue::{Draft, Delivery, Kind, Policy};
     /// use turno::queue::Act;
     /// let queue = turno.put_queue("mail", Policy::for_kind(Kind::Inbox)).await?;
@@ -217,8 +202,7 @@ impl QueueHandle {
     /// let running = worker.start()?;
     /// assert_eq!(outbox.recv().await.as_deref(), Some("\"hola\""));
     /// running.stop().await;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn delivery_worker<F, R>(&self, handler: F) -> Worker
     where
@@ -237,10 +221,7 @@ impl SyncHandle {
     /// be read, the handler is not called. A row that changes during the call is delivered again.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-changes-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use turno::sync::Source;
     /// use turno::queue::{Draft, Job, Kind, Policy};
     ///
@@ -259,8 +240,7 @@ impl SyncHandle {
     /// let running = worker.await?.start()?;
     /// assert_eq!(module.recv().await, Some((Some("ACTUALIZAR".to_owned()), Some("Ana".to_owned()))));
     /// running.stop().await;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn worker<T, F, R>(&self, handler: F) -> Result<Worker, Error>
     where
@@ -323,16 +303,12 @@ impl Worker {
     /// at once. An unreachable database is retried.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-start-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// let running = queue.worker(|_: turno::queue::Job<String>| async { Ok(()) }).start()?;
     /// running.stop().await;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn start(self) -> Result<RunningWorker, Error> {
         Instance::new(self.instance.clone())?;
@@ -348,16 +324,12 @@ impl Worker {
     /// access, for example because its token was revoked, returns that error.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-until-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// # let signal = std::future::ready(());
     /// queue.worker(|_: turno::queue::Job<String>| async { Ok(()) }).run_until(signal).await?;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn run_until(self, stop: impl Future) -> Result<(), Error> {
         let mut running = self.start()?;
@@ -383,10 +355,7 @@ impl RunningWorker {
     /// grace period, then drops them and returns their deliveries. Returns when all deliveries are settled or expired.
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-stop-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use std::time::Duration;
     /// # use turno::{id::QueueName, queue::{Kind, Policy}};
     /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
@@ -395,8 +364,7 @@ impl RunningWorker {
     /// let running = queue.worker(endless).grace(Duration::ZERO).start()?;
     /// running.stop().await;
     /// assert_eq!(queue.counts().await?.pending, 1, "the delivery was returned, and the attempt does not count");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn stop(mut self) {
         self.stop.send_replace(true);

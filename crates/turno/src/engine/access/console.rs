@@ -15,17 +15,12 @@ impl Turno {
     /// Returns whether there is an administrator who can sign in.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-has-admin-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// assert!(!turno.has_admin().await?);
     /// turno.add_person(NewPerson::new("eva", "Eva", Role::Admin)?).await?;
     /// assert!(turno.has_admin().await?);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn has_admin(&self) -> Result<bool, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -36,20 +31,15 @@ impl Turno {
     /// person without their password. It is valid for up to a week. Turno stores only the hash.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-make-link-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// use turno::access::LinkFor;
     /// let secret = turno.make_link(LinkFor::Setup, Duration::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(LinkFor::Setup));
     /// turno.add_person(NewPerson::new("eva", "Eva", Role::Admin)?).await?;
     /// assert!(turno.make_link(LinkFor::Setup, Duration::from_secs(3600)).await.is_err(), "an administrator exists now");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn make_link(&self, to: LinkFor, ttl: Duration) -> Result<String, Error> {
         self.store()?;
@@ -63,12 +53,8 @@ impl Turno {
     /// requests use one link at the same time, on any instance, one succeeds.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-redeem-link-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// use turno::access::LinkFor;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
@@ -76,8 +62,7 @@ impl Turno {
     /// let secret = turno.make_link(ana.clone(), Duration::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(ana));
     /// assert_eq!(turno.redeem_link(&secret).await?, None, "a link works once");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn redeem_link(&self, secret: &str) -> Result<Option<LinkFor>, Error> {
         // Read the link before locking access, so that guessed secrets delay no other change.
@@ -101,12 +86,8 @@ impl Turno {
     /// [`PersonChange::spare`](super::PersonChange::spare) names this session.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, PersonChange, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-open-session-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// use turno::access::TokenKind;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
@@ -116,8 +97,7 @@ impl Turno {
     /// let password = PersonChange { password: Some("hash".to_owned()), ..PersonChange::default() };
     /// turno.change_person("ana".try_into()?, password).await?;
     /// assert!(ana.tokens(None, None, 10).await.is_err(), "the session ended with the password");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn open_session(&self, user: UserId, ttl: Duration) -> Result<(Token, String), Error> {
         self.store()?;
@@ -130,19 +110,14 @@ impl Turno {
     /// beyond `most` after sign-in. Returns whether it was extended. Does nothing for other tokens.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-renew-session-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (_, secret) = turno.open_session("ana".try_into()?, Duration::from_secs(3600)).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// assert!(!ana.renew_session(Duration::from_secs(3600), Duration::from_secs(86_400)).await?, "most of the ttl is left");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn renew_session(&self, ttl: Duration, most: Duration) -> Result<bool, Error> {
         let (ttl, most) = (Span::from(ttl), Span::from(most));

@@ -102,16 +102,11 @@ impl Turno {
     /// Adds a person.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-add-person-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let ana = turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// assert!(!ana.disabled);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn add_person(&self, person: NewPerson) -> Result<Person, Error> {
         let NewPerson { id, name, role, password } = person;
@@ -122,17 +117,12 @@ impl Turno {
     /// Changes a person. If the change disables them, also ends their leases and tickets.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, PersonChange, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-person-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let out = PersonChange { disabled: Some(true), ..PersonChange::default() };
     /// assert!(turno.change_person("ana".try_into()?, out).await?.disabled);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn change_person(&self, id: UserId, change: PersonChange) -> Result<Person, Error> {
         let PersonChange { name, role, disabled, password, spare } = change;
@@ -147,17 +137,12 @@ impl Turno {
     /// Removes a person with their tokens, and ends their leases and tickets.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-remove-person-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// turno.remove_person("ana".try_into()?).await?;
     /// assert!(turno.people(None, 10).await?.is_empty());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn remove_person(&self, id: UserId) -> Result<(), Error> {
         self.change_access(Change::RemovePerson { id: id.clone() }).await?;
@@ -167,19 +152,14 @@ impl Turno {
     /// Creates a token and returns it with its secret. Turno does not store the secret.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Permission, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-create-token-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let scope = [Permission::QueuesProduce].into_iter().collect();
     /// let new = NewToken { machine: true, scope: Some(scope), ..NewToken::for_user("ana")? };
     /// let (token, secret) = turno.create_token(new).await?;
     /// assert!(turno.authenticate(&secret).await.is_ok() && token.machine);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn create_token(&self, new: NewToken) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
@@ -190,18 +170,13 @@ impl Turno {
     /// Creates a short-lived token for an application's user, who may be unknown to Turno. Needs `sessions.mint`.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::NewToken;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-mint-session-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::for_user("laravel-31")? };
     /// let (_, secret) = turno.mint_session(new, Duration::from_secs(900)).await?;
     /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("the handle has a caller").name, "Paco");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn mint_session(&self, new: NewToken, ttl: Duration) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
@@ -212,18 +187,13 @@ impl Turno {
     /// Revokes a token and the sessions that it created, from the next request on.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-revoke-token-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (token, secret) = turno.create_token(NewToken::for_user("ana")?).await?;
     /// turno.revoke_token(&token.id).await?;
     /// assert!(turno.authenticate(&secret).await.is_err());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn revoke_token(&self, id: &str) -> Result<(), Error> {
         self.change_access(Change::RevokeToken { id: id.to_owned() }).await.map(drop)
@@ -232,16 +202,11 @@ impl Turno {
     /// Returns a person. Needs `users.manage`, except for one's own record.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-person-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// assert_eq!(turno.person("ana".try_into()?).await?.expect("the person exists").role, Role::Editor);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn person(&self, id: UserId) -> Result<Option<Person>, Error> {
         let own = self.principal().is_some_and(|principal| principal.user == id && principal.via.is_none());
@@ -253,16 +218,11 @@ impl Turno {
     /// its holder's name.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-name-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana María", Role::Editor)?).await?;
     /// assert_eq!(turno.name_of("ana".try_into()?).await?.as_deref(), Some("Ana María"));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn name_of(&self, id: UserId) -> Result<Option<String>, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -278,16 +238,11 @@ impl Turno {
     /// Returns people, ordered by id.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-people-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// assert_eq!(turno.people(None, 10).await?.len(), 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn people(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Person>, Error> {
         self.authorize_read(Needs::permission(Permission::UsersManage)).await?;
@@ -298,17 +253,12 @@ impl Turno {
     /// Returns tokens, ordered by id. Without `users.manage`, only the caller's own.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::access::{NewPerson, NewToken, Role};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-tokens-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// turno.create_token(NewToken::for_user("ana")?).await?;
     /// assert_eq!(turno.tokens(Some("ana".try_into()?), None, 10).await?.len(), 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Result<Vec<Token>, Error> {
         let all = self.principal().is_none_or(|principal| principal.permissions.has(Permission::UsersManage));

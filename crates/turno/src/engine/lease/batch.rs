@@ -16,18 +16,13 @@ impl Turno {
     /// order.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::Action;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-batch-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let claim = |resource, user| turno.command(resource, user, Action::Claim { ttl: None, wait: false });
     /// let answers = turno.lease_batch(vec![claim("caja:1", "ana")?, claim("caja:1", "luis")?]).await;
     /// assert!(answers[0].as_ref().is_ok_and(|first| first.answer.is_ok()));
     /// assert!(answers[1].as_ref().is_ok_and(|second| second.answer.is_err()), "ana holds it");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lease_batch(&self, commands: Vec<Command>) -> Vec<Result<LeaseAnswer, Error>> {
         if commands.len() > BATCH_MAX {

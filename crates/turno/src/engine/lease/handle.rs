@@ -23,11 +23,7 @@ impl Turno {
     /// Returns a handle to the lease of a resource, and reads nothing. The first verb reports a wrong name.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// let till = turno.lease("caja:3");
     /// let grant = till.claim("ana").ttl(Duration::from_secs(20)).await?;
@@ -37,8 +33,7 @@ impl Turno {
     /// println!("held under fence {} until {:?}", grant.fence.0, grant.expires_at);
     /// till.release(&grant).await?;
     /// assert!(till.claim("luis").wait(Duration::from_secs(5)).await.is_ok());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn lease<R>(&self, resource: R) -> Lease
     where
@@ -63,19 +58,14 @@ impl Lease {
     /// Claims the lease for this program as `instance` and renews it in the background until it is released or lost.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-hold-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let report = turno.lease("report:nightly");
     /// let hold = report.hold("worker-1").await?.expect("the lease is free");
     /// assert!(report.hold("worker-2").await?.is_none(), "worker-1 holds it");
     /// let written = hold.run(async { format!("written under fence {}", hold.fence().0) }).await;
     /// assert!(written.is_ok(), "the lease was not lost");
     /// hold.release().await?;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub fn hold(&self, instance: &str) -> HoldRequest {
         let instance = Instance::new(instance).map(Some).map_err(Error::from);
@@ -98,18 +88,13 @@ impl Lease {
     /// `time` is above the policy's `max_ttl`.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-keep-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// let report = turno.lease("report:nightly");
     /// let grant = report.claim("ana").await?;
     /// report.release_and_keep(&grant, Duration::from_secs(1800)).await?;
     /// assert_eq!(report.claim("ana").await.unwrap_err().code(), "lease_held");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn release_and_keep(&self, grant: &Grant, time: Duration) -> Result<(), Error> {
         let action = Action::Keep { fence: grant.fence, claim: Some(grant.claim), keep: time.into() };

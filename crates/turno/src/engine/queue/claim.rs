@@ -107,12 +107,8 @@ impl QueueHandle {
     /// The future may be dropped at any time: deliveries that it did not return go back to the queue.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use std::time::Duration;
     /// use turno::queue::Claim;
@@ -120,8 +116,7 @@ impl QueueHandle {
     /// let deliveries = queue.claim(Claim::by("worker-1").max(10).wait(Duration::from_secs(5))).await?;
     /// assert_eq!(&*deliveries[0].items[0].payload, "\"hola\"");
     /// assert!(queue.claim(Claim::by("worker-2")).await?.is_empty(), "worker-1 has it");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn claim(&self, claim: Claim) -> Result<Vec<Delivery>, Error> {
         self.claim_until(claim, std::future::pending()).await
@@ -131,19 +126,14 @@ impl QueueHandle {
     /// handed out are still returned, so that a stopping caller leaves none behind.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-until-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use std::time::Duration;
     /// use turno::queue::Claim;
     /// let claim = Claim::by("worker-1").wait(Duration::from_secs(30));
     /// assert!(queue.claim_until(claim, std::future::ready(())).await?.is_empty(), "at once");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn claim_until(&self, claim: Claim, leave: impl Future<Output = ()>) -> Result<Vec<Delivery>, Error> {
         let request = self.check(&claim)?;
@@ -245,12 +235,8 @@ impl QueueHandle {
     /// and `wait` have no effect.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{ClaimedItem, Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::queue::Claim;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
@@ -259,8 +245,7 @@ impl QueueHandle {
     /// let again = queue.claim_item(id.clone(), first).await?.delivery().expect("a repeat gets the same delivery");
     /// assert_eq!(again.reference, delivery.reference);
     /// assert_eq!(queue.claim_item(id, Claim::by("worker-2")).await?, ClaimedItem::AlreadyClaimed);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn claim_item(&self, id: ItemId, claim: Claim) -> Result<ClaimedItem, Error> {
         let inner = &self.turno.inner;

@@ -32,12 +32,8 @@ impl QueueHandle {
     /// Returns the state of the destination. `None` if it never failed.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-destination-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
     /// # use turno::core::{destination::DeliveryFailure, id::Lane};
     /// assert_eq!(queue.destination().await?, None);
@@ -49,8 +45,7 @@ impl QueueHandle {
     /// assert!(queue.destination().await?.is_some_and(|destination| destination.is_down()));
     /// queue.destination_succeeded().await?;
     /// assert!(queue.destination().await?.is_some_and(|destination| !destination.is_down()));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn destination(&self) -> Result<Option<Destination>, Error> {
         self.turno.authorize_read(Needs::READING).await?;
@@ -200,12 +195,8 @@ impl QueueHandle {
     /// retried meanwhile stay unchanged.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-revive-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("users", Policy::for_kind(Kind::Sync)).await?;
     /// # use turno::{queue::Act, id::{Span, Time}};
     /// queue.enqueue(vec![Draft::json("ana")?.key("1")?]).await?;
@@ -215,8 +206,7 @@ impl QueueHandle {
     /// let later = turno.now() + Span::from_secs(1);
     /// assert_eq!(queue.revive(later, later, 10).await?, 0, "the item was exhausted earlier");
     /// assert_eq!(queue.revive(got.now, later, 10).await?, 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn revive(&self, since: Time, until: Time, limit: u32) -> Result<u64, Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;

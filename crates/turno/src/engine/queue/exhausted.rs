@@ -39,12 +39,8 @@ impl QueueHandle {
     /// retry has its own transaction and its own audit entry.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-exhausted-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::{queue::Act, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -53,8 +49,7 @@ impl QueueHandle {
     /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 1);
     /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 0, "no exhausted item is left");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn retry_exhausted(&self, key: Option<Key>, limit: u32) -> Result<u64, Error> {
         self.retry_matching(&Exhausted { key, ..Exhausted::default() }, limit).await
@@ -64,12 +59,8 @@ impl QueueHandle {
     /// own transaction and its own audit entry.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Exhausted, Kind, Policy, Settlement};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-matching-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::{queue::Act, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
@@ -80,8 +71,7 @@ impl QueueHandle {
     /// let unreachable = Exhausted { error: Some("route".to_owned()), ..Exhausted::default() };
     /// assert_eq!(queue.count_matching(&unreachable, 1_000).await?, 1, "a preview");
     /// assert_eq!(queue.retry_matching(&unreachable, 1_000).await?, 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn retry_matching(&self, which: &Exhausted, limit: u32) -> Result<u64, Error> {
         self.prepare_manage().await?;
@@ -107,16 +97,11 @@ impl QueueHandle {
     /// Counts the matching exhausted items, up to `limit`: a preview of [`QueueHandle::retry_matching`].
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Exhausted, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-count-matching-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.count_matching(&Exhausted::default(), 1_000).await?, 0);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn count_matching(&self, which: &Exhausted, limit: u32) -> Result<u64, Error> {
         self.prepare_manage().await?;

@@ -16,18 +16,13 @@ impl Turno {
     /// Counts the keys in queues of kind lane: with a live delivery, with waiting items, and with either.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-locks-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("hola")?.key("leo")?]).await?;
     /// let locks = turno.lane_locks().await?;
     /// assert_eq!((locks.active_locks, locks.active_queues, locks.total_users), (0, 2, 2));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lane_locks(&self) -> Result<LaneLocks, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -45,18 +40,13 @@ impl Turno {
     /// completing.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-clear-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
     /// assert_eq!(turno.lane_clear().await?, 1);
     /// assert_eq!(chat.counts().await?.cancelled, 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn lane_clear(&self) -> Result<u64, Error> {
         self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;

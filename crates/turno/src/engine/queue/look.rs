@@ -42,12 +42,8 @@ impl QueueHandle {
     /// `after`.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, ItemQuery, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-items-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use turno::queue::ItemState;
     /// queue.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("adiós")?.key("leo")?]).await?;
@@ -56,8 +52,7 @@ impl QueueHandle {
     /// assert_eq!((found.len(), found[0].state(found[0].now)), (1, ItemState::Pending));
     /// let after = Some(found[0].body.seq);
     /// assert!(queue.items(ItemQuery { after, ..ItemQuery::default() }).await?.is_empty());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn items(&self, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
         if query.limit == 0 || query.limit as usize > BATCH_MAX {
@@ -76,18 +71,13 @@ impl QueueHandle {
     /// Returns one item with its attempts and errors.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let record = queue.item(id).await?.expect("the item was accepted");
     /// assert!(record.done.is_none() && record.errors.is_empty());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
         let row = self.row_for_read().await?;
@@ -105,20 +95,15 @@ impl QueueHandle {
     /// unknown.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-absorber-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let queue = turno.put_queue("people", Policy::for_kind(Kind::Sync)).await?;
     /// let changes = vec![Draft::json(&1)?.key("ana")?.id("a")?, Draft::json(&2)?.key("ana")?.id("b")?];
     /// queue.enqueue(changes).await?;
     /// let absorber = async |id: &str| queue.absorber(id.try_into()?, "ana".try_into()?).await;
     /// assert_eq!(absorber("b").await?.as_ref().map(|id| id.as_str()), Some("a"));
     /// assert_eq!(absorber("a").await?, None, "`a` is an item itself");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn absorber(&self, id: ItemId, key: Key) -> Result<Option<ItemId>, Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesProduce)).await?;
@@ -129,17 +114,12 @@ impl QueueHandle {
     /// Returns the number of items in each state.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-counts-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// assert_eq!(queue.counts().await?.pending, 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn counts(&self) -> Result<Counts, Error> {
         let row = self.row_for_read().await?;
@@ -150,19 +130,14 @@ impl QueueHandle {
     /// minute.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-overview-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let overview = queue.overview().await?;
     /// assert_eq!((overview.counts.pending, overview.processed_last_minute), (1, 0));
     /// assert!(overview.oldest_waiting <= Some(overview.now));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn overview(&self) -> Result<Overview, Error> {
         self.row_for_read().await?;
@@ -185,20 +160,15 @@ impl QueueHandle {
     /// Returns why an item is not running, or which worker runs it. `None` if the item does not exist.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-item-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// use std::time::Duration;
     /// use turno::queue::WhyReason;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Duration::from_secs(9))]).await?.remove(0);
     /// let why = queue.why_item(id).await?.expect("the item was accepted");
     /// assert_eq!((why.running, why.reason.code()), (false, "delayed"));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn why_item(&self, id: ItemId) -> Result<Option<Why>, Error> {
         self.row_for_read().await?;
@@ -208,18 +178,13 @@ impl QueueHandle {
     /// Returns why no item of a key is running, or which worker runs one.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-key-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// assert_eq!(chat.why_key("ana".try_into()?).await?.reason.code(), "empty");
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
     /// assert_eq!(chat.why_key("ana".try_into()?).await?.reason.code(), "window_open");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn why_key(&self, key: Key) -> Result<Why, Error> {
         self.row_for_read().await?;

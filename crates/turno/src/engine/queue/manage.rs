@@ -14,17 +14,12 @@ impl QueueHandle {
     /// Reports that a person is typing, which extends the open window of the key.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-typing-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let chat = turno.put_queue("chat", Policy::for_kind(Kind::Lane)).await?;
     /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
     /// chat.typing("ana".try_into()?).await?;
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn typing(&self, key: Key) -> Result<(), Error> {
         let row = self.row().await?;
@@ -37,12 +32,8 @@ impl QueueHandle {
     /// Queues an exhausted or failed item again, at its old position.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::{queue::Act, id::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
@@ -51,8 +42,7 @@ impl QueueHandle {
     /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert!(queue.retry(id).await?.is_ok());
     /// assert_eq!(queue.claim(Claim::by("worker-1")).await?.len(), 1, "the item is delivered again");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn retry(&self, id: ItemId) -> Result<ManageOutcome, Error> {
         self.manage(id, Manage::Retry).await
@@ -62,12 +52,8 @@ impl QueueHandle {
     /// audit keeps fingerprints of the old and the new payload.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-with-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::{queue::Act, id::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hloa")?]).await?.remove(0);
@@ -76,8 +62,7 @@ impl QueueHandle {
     /// queue.settle(vec![Settlement { reference, act: give_up }]).await?;
     /// assert!(queue.retry_with(id, "\"hola\"").await?.is_ok());
     /// assert_eq!(&*queue.claim(Claim::by("worker-1")).await?[0].items[0].payload, "\"hola\"");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn retry_with(&self, id: ItemId, payload: impl Into<Arc<str>>) -> Result<ManageOutcome, Error> {
         let payload = payload.into();
@@ -88,19 +73,14 @@ impl QueueHandle {
     /// Cancels a waiting item.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-cancel-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::id::Span;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// assert!(queue.cancel(id).await?.is_ok());
     /// assert!(queue.claim(Claim::by("worker-1")).await?.is_empty());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn cancel(&self, id: ItemId) -> Result<ManageOutcome, Error> {
         self.manage(id, Manage::Cancel).await
@@ -134,19 +114,14 @@ impl QueueHandle {
     /// Pauses hand-outs. Running deliveries continue.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-pause-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::id::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// assert!(queue.claim(Claim::by("worker-1")).await?.is_empty(), "the queue is paused");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn pause(&self) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
@@ -158,20 +133,15 @@ impl QueueHandle {
     /// Resumes hand-outs.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-resume-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::id::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// queue.resume().await?;
     /// assert_eq!(queue.claim(Claim::by("worker-1")).await?.len(), 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn resume(&self) -> Result<(), Error> {
         self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
@@ -185,16 +155,11 @@ impl QueueHandle {
     /// Returns the queue's row: id, policy, and whether it is paused.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-row-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// assert_eq!(queue.row().await?.policy.max_attempts, 20);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn row(&self) -> Result<Arc<QueueRow>, Error> {
         self.turno.inner.queue(&self.name).await

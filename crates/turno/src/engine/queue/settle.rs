@@ -69,19 +69,14 @@ impl QueueHandle {
     /// Settles deliveries and returns one answer per settlement, in order. A stale settlement changes nothing.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-settle-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let answer = queue.settle(vec![Settlement::fail(reference, "busy")]).await?.remove(0);
     /// assert!(matches!(answer.outcome, turno::queue::SettleOutcome::Retrying { .. }));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Error> {
         if settlements.len() > BATCH_MAX {
@@ -115,20 +110,15 @@ impl QueueHandle {
     /// Acks whole deliveries.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-ack-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
     /// # use turno::{queue::SettleOutcome, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let deliveries = queue.claim(Claim::by("worker-1")).await?;
     /// assert_eq!(queue.ack([deliveries[0].reference]).await?[0].outcome, SettleOutcome::Acked);
     /// assert!(queue.ack([deliveries[0].reference]).await?[0].repeated, "a repeated ack gets the same answer");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn ack(&self, references: impl IntoIterator<Item = DeliveryRef>) -> Result<Vec<Settled>, Error> {
         let ack = |reference| Settlement { reference, act: Act::Ack { through: None } };

@@ -86,14 +86,10 @@ impl SyncHandle {
     /// `queues.consume`.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
     /// # use turno::sync::Prepared;
     /// use turno::{queue::Act, sync::Source};
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-prepare-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// let sync = turno.sync(Source::siper());
     /// let queue = turno.put_queue(sync.source().queue.clone(), Policy::for_kind(Kind::Sync)).await?;
     /// queue.enqueue(vec![Draft::json("Ana")?.key("7")?]).await?;
@@ -110,8 +106,7 @@ impl SyncHandle {
     ///     queue.settle(vec![Settlement { reference: got.reference, act }]).await?;
     /// }
     /// assert_eq!(queue.counts().await?.processed, 1);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn prepare(&self, got: &Delivery) -> Result<Prepared, Error> {
         self.require_consume().await?;

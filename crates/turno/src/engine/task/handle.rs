@@ -60,11 +60,7 @@ impl Turno {
     /// Creates a task and returns its handle. With [`NewTask::once`], a repeated call returns the first task.
     ///
     /// ```
-    /// # use turno::Turno;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// use std::time::Duration;
     /// use turno::task::{Movement, NewLine, NewTask, Status};
     /// let nails = NewLine::quantity(Movement::In, "nails", 30)?;
@@ -75,8 +71,7 @@ impl Turno {
     /// assert_eq!(task.claim("luis").await.unwrap_err().code(), "lease_held");
     /// let done = task.finalize(&grant).await?;
     /// assert_eq!(done.answer.expect("ana's lock is live").status, Status::Completed);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn create_task<H>(&self, who: H, new: NewTask) -> Result<TaskHandle, Error>
     where

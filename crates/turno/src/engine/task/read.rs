@@ -90,12 +90,8 @@ impl Turno {
     /// Returns a task with its lines and its lease, and the time at which they were read.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::Delivery;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-get-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
@@ -103,8 +99,7 @@ impl Turno {
     /// let (now, found) = turno.task_get(id).await?;
     /// let (task, lease) = found.expect("the task exists");
     /// assert!(task.title == "Delivery" && lease.live(now).is_none());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn task_get(&self, id: TaskId) -> Result<(Time, Option<(Task, State)>), Error> {
         self.authorize_read(Needs::READING.on(&id.resource())).await?;
@@ -117,12 +112,8 @@ impl Turno {
     /// [`TaskPage::next`] has the cursor of the next page.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::queue::Delivery;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-tasks-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
@@ -130,8 +121,7 @@ impl Turno {
     /// use turno::task::TaskQuery;
     /// let page = turno.tasks(TaskQuery { locked: Some(false), limit: 10, ..TaskQuery::default() }).await?;
     /// assert!(page.tasks[0].0.id == id && page.next.is_none());
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn tasks(&self, query: TaskQuery) -> Result<TaskPage, Error> {
         self.authorize_read(Needs::READING).await?;
@@ -155,14 +145,10 @@ impl Turno {
     /// Returns the history of a task after the cursor `after`, oldest first: its notes and its past holders.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::Action;
     /// # use turno::queue::Delivery;
     /// # use turno::task::TaskEvent;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-history-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
@@ -172,8 +158,7 @@ impl Turno {
     /// turno.task_finalize(id, ana, fence).await?;
     /// let history = turno.task_history(id, None, 100).await?;
     /// assert!(history.events.iter().any(|event| matches!(event, TaskEvent::Note(note) if note.what == "line_applied")));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn task_history(&self, id: TaskId, after: Option<TaskCursor>, limit: u32) -> Result<TaskHistory, Error> {
         self.authorize_read(Needs::READING.on(&id.resource())).await?;
@@ -195,13 +180,9 @@ impl Turno {
     /// Returns the stock of an article. An article without moves has quantity 0.
     ///
     /// ```
-    /// # use turno::Turno;
     /// # use turno::lease::Action;
     /// # use turno::queue::Delivery;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-stock-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # turno_testkit::example(async |turno| {
     /// # use turno::task::{self, Goods, Movement, NewLine, NewTask};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
@@ -210,8 +191,7 @@ impl Turno {
     /// # let fence = turno.task_command(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// turno.task_finalize(id, ana, fence).await?;
     /// assert_eq!(turno.stock_level("nails".try_into()?).await?.quantity, 30);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// # Ok(()) });
     /// ```
     pub async fn stock_level(&self, sku: Sku) -> Result<StockLevel, Error> {
         self.authorize_read(Needs::READING).await?;
