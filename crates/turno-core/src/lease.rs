@@ -18,15 +18,9 @@
 
 mod command;
 mod decide;
-#[cfg(test)]
-mod keeping;
-#[cfg(test)]
-mod leaving;
 mod line;
 mod look;
 mod lost;
-#[cfg(test)]
-mod overrides;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

@@ -1,6 +1,11 @@
 //! One test per rule of [`decide`].
 
+mod keeping;
+mod leaving;
 mod line;
+mod look;
+mod lost;
+mod overrides;
 
 use super::*;
 use crate::event::EventName;
@@ -15,6 +20,8 @@ struct Bench {
     policy: Policy,
     now: Time,
     next: i64,
+    /// The fence of the newest claim that [`Bench::claimed`] made.
+    fence: Fence,
 }
 
 fn holder(user: &str) -> Holder {
@@ -37,7 +44,14 @@ impl Bench {
 
     fn with(policy: Policy) -> Bench {
         let resource = Resource::new("task:7").expect("valid");
-        Bench { state: State::unseen(resource), policy, now: START, next: 100 }
+        Bench { state: State::unseen(resource), policy, now: START, next: 100, fence: Fence(0) }
+    }
+
+    /// A bench whose resource Ana holds.
+    fn held_by_ana(policy: Policy) -> Bench {
+        let mut bench = Bench::with(policy);
+        bench.claimed("ana");
+        bench
     }
 
     fn pass(&mut self, ms: i64) -> &mut Bench {
@@ -46,14 +60,13 @@ impl Bench {
     }
 
     fn run(&mut self, who: &str, action: Action) -> Decision {
+        self.run_as(&holder(who), action)
+    }
+
+    fn run_as(&mut self, who: &Holder, action: Action) -> Decision {
         self.next += 1;
-        let command = Command {
-            resource: self.state.resource.clone(),
-            who: holder(who),
-            via: None,
-            policy: self.policy.clone(),
-            action,
-        };
+        let (resource, policy) = (self.state.resource.clone(), self.policy.clone());
+        let command = Command { resource, who: who.clone(), via: None, policy, action };
         decide(&mut self.state, &command, self.now, &mut Numbers::new(vec![self.next]))
     }
 
@@ -63,11 +76,17 @@ impl Bench {
 
     fn claimed(&mut self, who: &str) -> Fence {
         self.claim(who).expect("granted");
-        self.grant().fence
+        self.fence = self.grant().fence;
+        self.fence
     }
 
     fn beat(&mut self, who: &str, fence: Fence) -> Result<Outcome, Refused> {
         self.run(who, Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: false }).answer
+    }
+
+    /// Sends a heartbeat of Ana, who has been idle for `idle`.
+    fn beat_idle(&mut self, idle: Span) -> Result<Outcome, Refused> {
+        self.run("ana", Action::Heartbeat { fence: self.fence, idle: Some(idle), worked: false }).answer
     }
 
     fn release(&mut self, who: &str, fence: Fence) -> Result<Outcome, Refused> {
@@ -76,6 +95,10 @@ impl Bench {
 
     fn grant(&self) -> &Grant {
         self.state.grant.as_ref().expect("held")
+    }
+
+    fn expires_at(&self) -> Option<Time> {
+        self.state.grant.as_ref().map(|grant| grant.expires_at)
     }
 }
 
@@ -127,17 +150,12 @@ fn reclaim_is_announced_for_a_person_and_not_for_an_instance() {
     for (instance, announced) in [(None, vec![EventName::LeaseClaimedAgain]), (Some("worker-1"), vec![])] {
         let mut bench = Bench::new();
         let instance = instance.map(|name| Instance::new(name).expect("valid"));
-        let command = Command {
-            resource: bench.state.resource.clone(),
-            who: Holder { instance, ..holder("ana") },
-            via: None,
-            policy: bench.policy.clone(),
-            action: Action::Claim { ttl: None, wait: false },
+        let who = Holder { instance, ..holder("ana") };
+        let mut claim = || {
+            let decision = bench.run_as(&who, Action::Claim { ttl: None, wait: false });
+            decision.events.into_iter().map(|event| event.name).collect::<Vec<_>>()
         };
-        let mut numbers = Numbers::new(vec![999]);
-        let names = |decision: Decision| decision.events.into_iter().map(|event| event.name).collect::<Vec<_>>();
-        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), [EventName::LeaseClaimed]);
-        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), announced);
+        assert_eq!((claim(), claim()), (vec![EventName::LeaseClaimed], announced));
     }
 }
 

@@ -2,11 +2,6 @@
 
 use super::*;
 use crate::audit::AuditAction;
-use crate::id::Numbers;
-
-fn holder(user: &str) -> Holder {
-    Holder { user: UserId::new(user).expect("valid"), name: format!("«{user}»"), instance: None }
-}
 
 fn ask(state: &mut State, user: &str, via: Option<&str>, action: Action, now: i64) -> Decision {
     let via = via.map(|via| UserId::new(via).expect("valid"));
