@@ -63,7 +63,7 @@ impl Turno {
         let of = Check::ALL.len() + 1;
         let mut findings = Vec::new();
         for (done, check) in Check::ALL.into_iter().enumerate() {
-            progress(CheckProgress { invariant: check.invariant(), done, of });
+            progress(CheckProgress { invariant: check.invariant, done, of });
             findings.extend(self.inner.store.check(check, FINDINGS_MAX).await?);
         }
         progress(CheckProgress { invariant: "U2", done: of - 1, of });
@@ -93,12 +93,10 @@ impl Turno {
         self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let queues = self.inner.store.queues().await?;
         let (mut mended, mut tried) = (Vec::new(), HashSet::new());
-        for check in Check::ALL.into_iter().filter(|check| check.is_mendable()) {
+        for check in Check::ALL.into_iter().filter(|check| check.mendable) {
             loop {
                 let mut found = self.inner.store.check(check, FINDINGS_MAX).await?;
-                found.retain(|finding| {
-                    finding.damaged.is_some_and(|damaged| tried.insert((check.invariant(), damaged)))
-                });
+                found.retain(|finding| finding.damaged.is_some_and(|damaged| tried.insert((check.invariant, damaged))));
                 if found.is_empty() {
                     break;
                 }

@@ -9,106 +9,46 @@ use std::fmt;
 use turno_core::audit::Broken;
 use turno_core::id::{Lane, QueueId, Seq};
 
-/// One check of the stored data.
+/// One check of the stored data. Its statement says what it looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Check {
-    /// Fences of a resource only grow.
-    FenceReused,
-    /// No number is higher than the sequence.
-    FenceAhead,
-    /// Ownerships of a resource do not overlap.
-    HistoryOverlap,
-    /// A lane has at most one head, and it is the first item.
-    Heads,
-    /// A lane has at most one delivery.
-    Deliveries,
-    /// A delivery has as many items as it was handed out with.
-    Groups,
-    /// A finished item is not unfinished as well.
-    FinishedTwice,
-    /// Every item has a row that says where it stands.
-    Lost,
-    /// The columns of an item do not contradict each other.
-    Conditions,
-    /// An exhausted item keeps its errors.
-    ErrorsKept,
-    /// A lane with waiting work has a head that can run.
-    Stuck,
-    /// A sync key has at most one unfinished item.
-    SyncDoubles,
-    /// A handed-out revision is not newer than the item's.
-    Revisions,
-    /// Every stock move belongs to an applied line.
-    Moves,
-    /// Applied lines carry fences of their task's lease.
-    FencesOfLines,
-    /// Stock is the sum of its moves.
-    Stock,
-    /// Positions of events are consecutive.
-    Positions,
-    /// Secrets are stored only as hashes.
-    Secrets,
+pub struct Check {
+    /// The name of its statement in both stores.
+    pub statement: &'static str,
+    /// The id of the invariant that is checked.
+    pub invariant: &'static str,
+    /// Whether a repair can fix the findings. Then each finding names the damaged part.
+    pub mendable: bool,
 }
 
 impl Check {
     /// All checks, in the order in which they run.
     pub const ALL: [Check; 18] = [
-        Check::FenceReused,
-        Check::FenceAhead,
-        Check::HistoryOverlap,
-        Check::Heads,
-        Check::Deliveries,
-        Check::Groups,
-        Check::FinishedTwice,
-        Check::Lost,
-        Check::Conditions,
-        Check::ErrorsKept,
-        Check::Stuck,
-        Check::SyncDoubles,
-        Check::Revisions,
-        Check::Moves,
-        Check::FencesOfLines,
-        Check::Stock,
-        Check::Positions,
-        Check::Secrets,
+        Check::new("check_fence_reused", "L2"),
+        Check::new("check_fence_ahead", "L2"),
+        Check::new("check_history_overlap", "L12"),
+        Check::new("check_heads", "Q1").mendable(),
+        Check::new("check_deliveries", "Q2").mendable(),
+        Check::new("check_groups", "Q10").mendable(),
+        Check::new("check_finished_twice", "Q4").mendable(),
+        Check::new("check_lost", "Q5").mendable(),
+        Check::new("check_conditions", "Q8").mendable(),
+        Check::new("check_errors_kept", "Q9"),
+        Check::new("check_stuck", "Q14").mendable(),
+        Check::new("check_sync_doubles", "S3").mendable(),
+        Check::new("check_revisions", "S4"),
+        Check::new("check_moves", "K1"),
+        Check::new("check_fences_of_lines", "K2"),
+        Check::new("check_stock", "K3"),
+        Check::new("check_positions", "V1"),
+        Check::new("check_secrets", "R2"),
     ];
 
-    /// Returns the id of the invariant that is checked.
-    pub fn invariant(self) -> &'static str {
-        match self {
-            Check::FenceReused | Check::FenceAhead => "L2",
-            Check::HistoryOverlap => "L12",
-            Check::Heads => "Q1",
-            Check::Deliveries => "Q2",
-            Check::Groups => "Q10",
-            Check::FinishedTwice => "Q4",
-            Check::Lost => "Q5",
-            Check::Conditions => "Q8",
-            Check::ErrorsKept => "Q9",
-            Check::Stuck => "Q14",
-            Check::SyncDoubles => "S3",
-            Check::Revisions => "S4",
-            Check::Moves => "K1",
-            Check::FencesOfLines => "K2",
-            Check::Stock => "K3",
-            Check::Positions => "V1",
-            Check::Secrets => "R2",
-        }
+    const fn new(statement: &'static str, invariant: &'static str) -> Check {
+        Check { statement, invariant, mendable: false }
     }
 
-    /// Returns whether a repair can fix the findings. Then each finding names the damaged part.
-    pub fn is_mendable(self) -> bool {
-        matches!(
-            self,
-            Check::Heads
-                | Check::Deliveries
-                | Check::Groups
-                | Check::FinishedTwice
-                | Check::Lost
-                | Check::Conditions
-                | Check::Stuck
-                | Check::SyncDoubles
-        )
+    const fn mendable(self) -> Check {
+        Check { mendable: true, ..self }
     }
 }
 
@@ -142,7 +82,7 @@ impl Finding {
         let unreadable = |_| StoreError::Bug("the result of a check is unreadable");
         let subject = serde_json::from_str(json).map_err(unreadable)?;
         let problem = serde_json::from_str(json).map_err(unreadable)?;
-        Ok(Finding { invariant: check.invariant(), subject, problem, damaged })
+        Ok(Finding { invariant: check.invariant, subject, problem, damaged })
     }
 }
 

@@ -66,17 +66,29 @@ fn expand(text: &str) -> String {
     expanded
 }
 
-/// Declares the statements of a store: for each file its constants, and the list `ALL` for tests. A macro, because a
-/// function cannot include a file.
+/// Declares the statements of a store: for each file its constants, and apart the checks, which are found by name. A
+/// macro, because a function cannot include a file.
 macro_rules! statements {
-    ($($file:literal: $($constant:ident)+;)*) => {
-        $($(pub(super) static $constant: Sql = Sql::new(|| {
-            Statement::find(include_str!(concat!("sql/", $file, ".sql")), stringify!($constant))
-        });)+)*
+    ($($file:literal: $($constant:ident)+;)* checks { $($check:literal: $found:ident;)* }) => {
+        $($(statements!($file, $constant);)+)*
+        $(statements!($check, $found);)*
+
+        /// The statements of the checks.
+        static CHECKS: &[&Sql] = &[$(&$found),*];
 
         /// All statements. Tests prepare each one and compare the list with the folder.
         #[cfg(test)]
-        pub(super) static ALL: &[&Sql] = &[$($(&$constant),+),*];
+        pub(super) static ALL: &[&Sql] = &[$($(&$constant,)+)* $(&$found),*];
+
+        /// Returns the statement of a check.
+        pub(super) fn of_check(check: crate::store::Check) -> &'static Sql {
+            CHECKS.iter().find(|sql| sql.name == check.statement).expect("a test runs every check")
+        }
+    };
+    ($file:literal, $constant:ident) => {
+        pub(super) static $constant: Sql = Sql::new(|| {
+            Statement::find(include_str!(concat!("sql/", $file, ".sql")), stringify!($constant))
+        });
     };
 }
 pub(super) use statements;

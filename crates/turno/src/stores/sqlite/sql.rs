@@ -16,24 +16,6 @@ statements! {
     "body_known": BODY_KNOWN;
     "came_back": CAME_BACK_ADD CAME_BACK_OF_FENCE CAME_BACK_REMOVE CAME_BACK_TRIM;
     "came_back_list": CAME_BACK_LIST;
-    "check_conditions": CHECK_CONDITIONS;
-    "check_deliveries": CHECK_DELIVERIES;
-    "check_errors_kept": CHECK_ERRORS_KEPT;
-    "check_fence_ahead": CHECK_FENCE_AHEAD;
-    "check_fence_reused": CHECK_FENCE_REUSED;
-    "check_fences_of_lines": CHECK_FENCES_OF_LINES;
-    "check_finished_twice": CHECK_FINISHED_TWICE;
-    "check_groups": CHECK_GROUPS;
-    "check_heads": CHECK_HEADS;
-    "check_history_overlap": CHECK_HISTORY_OVERLAP;
-    "check_lost": CHECK_LOST;
-    "check_moves": CHECK_MOVES;
-    "check_positions": CHECK_POSITIONS;
-    "check_revisions": CHECK_REVISIONS;
-    "check_secrets": CHECK_SECRETS;
-    "check_stock": CHECK_STOCK;
-    "check_stuck": CHECK_STUCK;
-    "check_sync_doubles": CHECK_SYNC_DOUBLES;
     "delivered_purge": DELIVERED_PURGE;
     "destination_list": DESTINATION_LIST;
     "destination_read": DESTINATION_READ;
@@ -107,4 +89,24 @@ statements! {
     "token_remove": TOKEN_REMOVE;
     "token_remove_of": TOKEN_REMOVE_OF;
     "typing": TYPING_READ TYPING_REMOVE TYPING_SAVE;
+    checks {
+        "check_conditions": CHECK_CONDITIONS;
+        "check_deliveries": CHECK_DELIVERIES;
+        "check_errors_kept": CHECK_ERRORS_KEPT;
+        "check_fence_ahead": CHECK_FENCE_AHEAD;
+        "check_fence_reused": CHECK_FENCE_REUSED;
+        "check_fences_of_lines": CHECK_FENCES_OF_LINES;
+        "check_finished_twice": CHECK_FINISHED_TWICE;
+        "check_groups": CHECK_GROUPS;
+        "check_heads": CHECK_HEADS;
+        "check_history_overlap": CHECK_HISTORY_OVERLAP;
+        "check_lost": CHECK_LOST;
+        "check_moves": CHECK_MOVES;
+        "check_positions": CHECK_POSITIONS;
+        "check_revisions": CHECK_REVISIONS;
+        "check_secrets": CHECK_SECRETS;
+        "check_stock": CHECK_STOCK;
+        "check_stuck": CHECK_STUCK;
+        "check_sync_doubles": CHECK_SYNC_DOUBLES;
+    }
 }
