@@ -40,9 +40,9 @@ impl From<tokio_postgres::Error> for TripError {
         }
         let source = std::error::Error::source(&error);
         let message = source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-        let io = source.is_some_and(|source| source.is::<std::io::Error>());
-        let timeout = message.contains("timed out") || message.contains("connect");
-        if error.is_closed() || io || timeout {
+        // The driver keeps its kinds of errors to itself. A failed network is an I/O error in the chain of causes.
+        let io = std::iter::successors(source, |cause| cause.source()).any(|cause| cause.is::<std::io::Error>());
+        if error.is_closed() || io {
             TripError::Lost(message.into())
         } else {
             TripError::Refused { code: None, message }

@@ -1,8 +1,12 @@
 //! Lost connections, killed servers, poolers, and commands that the server refuses.
 
+use super::super::connection::Address;
+use super::super::error::TripError;
 use super::proxy::Proxy;
 use super::*;
 use std::sync::atomic::Ordering;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// Opens a store through a proxy that sees every statement's text.
 pub(super) async fn through_proxy(url: &str) -> (PostgresStore, Proxy) {
@@ -109,4 +113,79 @@ async fn a_pooler_without_prepared_statements_switches_calls_to_text() {
     assert_eq!(settle(&store, &queue, &all, ACK).await, [SettleOutcome::Acked, SettleOutcome::Acked]);
     assert!(decide(&store, lease("a", "ana", CLAIM)).await.unwrap().1);
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.done").await, 2);
+}
+
+/// Connects to a server on this port and returns the failure.
+async fn failure_at(port: u16) -> TripError {
+    let url = format!("postgres://ana:secret@127.0.0.1:{port}/turno?sslmode=disable&connect_timeout=1");
+    Address::parse(&url).unwrap().connect().await.err().expect("no server admits the call")
+}
+
+/// Starts a server that answers a connection with these bytes and closes it.
+async fn answering(answer: Vec<u8>) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        // A second connection follows if the first one was refused because of its mark.
+        while let Ok((mut client, _)) = listener.accept().await {
+            client.write_all(&answer).await.unwrap();
+        }
+    });
+    port
+}
+
+/// Encodes the server's message that ends a session.
+fn fatal(code: &str, message: &str) -> Vec<u8> {
+    let fields = format!("SFATAL\0VFATAL\0C{code}\0M{message}\0\0");
+    let length = u32::try_from(fields.len() + 4).unwrap();
+    [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat()
+}
+
+#[tokio::test]
+async fn a_refused_a_silent_and_a_broken_connection_are_lost() {
+    let closed = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port();
+    let refused = failure_at(closed).await;
+    assert!(refused.is_lost() && refused.code().is_none(), "{refused:?}");
+
+    // A full backlog drops further connections, so that the next one is not answered.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = socket.listen(0).unwrap();
+    let address = full.local_addr().unwrap();
+    let _waiting = TcpStream::connect(address).await.unwrap();
+    let silent = failure_at(address.port()).await;
+    assert!(silent.is_lost() && silent.code().is_none(), "{silent:?}");
+
+    let broken = failure_at(answering(Vec::new()).await).await;
+    assert!(broken.is_lost() && broken.code().is_none(), "{broken:?}");
+
+    let (store, url) = fresh_store().await;
+    let mut link = store.address.connect().await.unwrap();
+    let others = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                  where datname = current_database() and pid <> pg_backend_pid()";
+    number(&outside(&url).await, others).await;
+    let ended = link.roll_back().await.unwrap_err();
+    assert!(ended.is_lost(), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_server_in_recovery_and_a_bad_password_are_recognised_by_their_codes() {
+    for (code, message) in [("57P03", "the database system is in recovery mode"), ("28P01", "no such password")] {
+        let failure = failure_at(answering(fatal(code, message)).await).await;
+        assert!(failure.is_lost() && failure.code() == Some(code), "{failure:?}");
+        let StoreError::Unavailable(database) = StoreError::from(failure) else { panic!("{code}") };
+        assert_eq!(database.code.as_deref(), Some(code));
+    }
+    // A standby refuses writes with this code, and the connection stays.
+    let (store, _) = fresh_store().await;
+    let link = store.address.connect().await.unwrap();
+    let refused = link.script("begin read only; create table t ()").await.unwrap_err();
+    assert_eq!((refused.is_lost(), refused.code()), (false, Some("25006")));
+    assert!(matches!(StoreError::from(refused), StoreError::Unavailable(_)));
+    // The words of a refusal say nothing about the connection.
+    let refused = link.script("rollback; select 'connect: timed out'::int").await.unwrap_err();
+    assert_eq!((refused.is_lost(), refused.code()), (false, Some("22P02")));
+    let row = link.client.query_one("select 1 as n", &[]).await.unwrap();
+    let missing = TripError::from(row.try_get::<_, i32>("connection").unwrap_err());
+    assert!(matches!(missing, TripError::Refused { code: None, .. }), "{missing:?}");
 }
