@@ -73,15 +73,28 @@ use std::sync::Arc;
 pub enum Last {
     /// The item was never handed out, or is handed out now.
     #[default]
-    None,
+    None = 0,
     /// The worker reported a failure.
-    Failed,
+    Failed = 1,
     /// The worker returned the item without trying it.
-    Returned,
+    Returned = 2,
     /// The delivery expired.
-    Expired,
+    Expired = 3,
     /// A newer change arrived during the delivery, so the item was queued again.
-    Superseded,
+    Superseded = 4,
+}
+
+impl Last {
+    /// Returns the number in the databases. Numbers are never reassigned.
+    pub fn number(self) -> i16 {
+        self as i16
+    }
+
+    /// Returns the variant with this number.
+    pub fn from_number(number: i16) -> Option<Last> {
+        let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
+        all.into_iter().find(|last| last.number() == number)
+    }
 }
 
 /// An unfinished item without its payload: the small row that claims and settlements write.
@@ -191,11 +204,23 @@ pub struct Absorbed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
     /// A worker acked the item.
-    Processed,
+    Processed = 0,
     /// The item has no attempts left, or its worker gave up.
-    Exhausted,
+    Exhausted = 1,
     /// A person cancelled the item.
-    Cancelled,
+    Cancelled = 2,
+}
+
+impl Ended {
+    /// Returns the number in the databases. Numbers are never reassigned.
+    pub fn number(self) -> i16 {
+        self as i16
+    }
+
+    /// Returns the variant with this number.
+    pub fn from_number(number: i16) -> Option<Ended> {
+        [Ended::Processed, Ended::Exhausted, Ended::Cancelled].into_iter().find(|ended| ended.number() == number)
+    }
 }
 
 /// The record of a finished item.

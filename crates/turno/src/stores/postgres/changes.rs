@@ -3,7 +3,7 @@
 use super::audit;
 use super::call::Call;
 use super::lease::add_events;
-use super::row::{attempt_to, ended_to, last_to, size_to};
+use super::row::{attempt_to, size_to};
 use super::sql;
 use turno_core::id::Fence;
 use turno_core::queue::{Absorbed, AttemptError, Body, Changes, Done, Item, Last, UncountedDelivery, WorkerName};
@@ -119,7 +119,7 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .smalls(items().map(|item| attempt_to(item.attempt)))
         .bigs(items().map(|item| item.fence.0))
         .bigs(items().map(|item| item.group.0))
-        .smalls(items().map(|item| last_to(item.last)))
+        .smalls(items().map(|item| item.last.number()))
         .bigs(items().map(|item| item.revision))
         .bigs(items().map(|item| item.handed))
         .flags(items().map(|item| item.parked))
@@ -131,7 +131,7 @@ fn add_done(done: &[Done]) -> Call<'_> {
     Call::new(&sql::DONE_ADD)
         .bigs(done.iter().map(|done| done.seq.0))
         .ints(done.iter().map(|done| done.queue.0))
-        .smalls(done.iter().map(|done| ended_to(done.ended)))
+        .smalls(done.iter().map(|done| done.ended.number()))
         .bigs(done.iter().map(|done| done.at.0))
         .smalls(done.iter().map(|done| attempt_to(done.attempt)))
         .bigs(done.iter().map(|done| done.fence.0))
@@ -157,7 +157,7 @@ fn add_came_back(back: &[UncountedDelivery]) -> Call<'_> {
     Call::new(&sql::CAME_BACK_ADD)
         .bigs(back.iter().map(|back| back.seq.0))
         .bigs(back.iter().map(|back| back.fence.0))
-        .smalls(back.iter().map(|back| last_to(back.how)))
+        .smalls(back.iter().map(|back| back.how.number()))
         .bigs(back.iter().map(|back| back.at.0))
         .maybe_texts(back.iter().map(|back| back.holder.as_ref().map(WorkerName::as_str)))
         .maybe_bigs(back.iter().map(|back| back.handed_at.map(|at| at.0)))

@@ -149,30 +149,10 @@ pub(super) fn size_to(size: u32) -> Option<i16> {
     i16::try_from(size).ok().filter(|size| *size != 1)
 }
 
-pub(super) fn last_to(last: Last) -> i16 {
-    match last {
-        Last::None => 0,
-        Last::Failed => 1,
-        Last::Returned => 2,
-        Last::Expired => 3,
-        Last::Superseded => 4,
-    }
-}
-
 pub(super) fn last_from(number: i16) -> Result<Last, TripError> {
-    let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
-    all.into_iter().find(|last| last_to(*last) == number).ok_or_else(|| garbled(format!("last = {number}")))
-}
-
-pub(super) fn ended_to(ended: Ended) -> i16 {
-    match ended {
-        Ended::Processed => 0,
-        Ended::Exhausted => 1,
-        Ended::Cancelled => 2,
-    }
+    Last::from_number(number).ok_or_else(|| garbled(format!("last = {number}")))
 }
 
 pub(super) fn ended_from(number: i16) -> Result<Ended, TripError> {
-    let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
-    all.into_iter().find(|ended| ended_to(*ended) == number).ok_or_else(|| garbled(format!("ended = {number}")))
+    Ended::from_number(number).ok_or_else(|| garbled(format!("ended = {number}")))
 }

@@ -3,12 +3,12 @@
 //! Every change concerns exactly one row that was read under the same write lock. A statement that changes no row, or
 //! two, is a bug, and the whole group is rolled back.
 
-use super::row::{ended_number, last_number, size_number};
+use super::row::size_number;
 use super::{audit, event, sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
-use turno_core::queue::{Changes, UncountedDelivery, WorkerName};
+use turno_core::queue::{Changes, Item, UncountedDelivery, WorkerName};
 
 /// Writes everything. Removes a row before the same row is inserted again.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -46,47 +46,32 @@ fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
 }
 
 fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
-    each(tx, &sql::HOT_ADD, &changes.insert, |to, item| {
-        to.execute(params![
-            item.seq.0,
-            item.queue.0,
-            item.lane.map(|lane| lane.0),
-            item.enqueued_at.0,
-            item.not_before.0,
-            item.ready_at.map(|at| at.0),
-            item.expires_at.map(|at| at.0),
-            item.claimed_at.map(|at| at.0),
-            item.attempt,
-            item.fence.0,
-            item.group.0,
-            last_number(item.last),
-            item.revision,
-            item.handed,
-            item.parked,
-            item.holder.as_ref().map(WorkerName::as_str),
-            size_number(item.size),
-        ])
-    })?;
-    each(tx, &sql::HOT_SAVE, &changes.update, |to, item| {
-        to.execute(params![
-            item.seq.0,
-            item.enqueued_at.0,
-            item.not_before.0,
-            item.ready_at.map(|at| at.0),
-            item.expires_at.map(|at| at.0),
-            item.claimed_at.map(|at| at.0),
-            item.attempt,
-            item.fence.0,
-            item.group.0,
-            last_number(item.last),
-            item.revision,
-            item.handed,
-            item.parked,
-            item.holder.as_ref().map(WorkerName::as_str),
-            size_number(item.size),
-        ])
-    })?;
+    each(tx, &sql::HOT_ADD, &changes.insert, save_item)?;
+    each(tx, &sql::HOT_SAVE, &changes.update, save_item)?;
     each(tx, &sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))
+}
+
+/// Runs a statement with all columns of an item.
+fn save_item(to: &mut Statement<'_>, item: &Item) -> Result<usize, rusqlite::Error> {
+    to.execute(params![
+        item.seq.0,
+        item.queue.0,
+        item.lane.map(|lane| lane.0),
+        item.enqueued_at.0,
+        item.not_before.0,
+        item.ready_at.map(|at| at.0),
+        item.expires_at.map(|at| at.0),
+        item.claimed_at.map(|at| at.0),
+        item.attempt,
+        item.fence.0,
+        item.group.0,
+        item.last.number(),
+        item.revision,
+        item.handed,
+        item.parked,
+        item.holder.as_ref().map(WorkerName::as_str),
+        size_number(item.size),
+    ])
 }
 
 fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -94,7 +79,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
         to.execute(params![
             done.seq.0,
             done.queue.0,
-            ended_number(done.ended),
+            done.ended.number(),
             done.at.0,
             done.attempt,
             done.fence.0,
@@ -121,7 +106,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
         to.execute(params![
             back.seq.0,
             back.fence.0,
-            last_number(back.how),
+            back.how.number(),
             back.at.0,
             back.holder.as_ref().map(WorkerName::as_str),
             back.handed_at.map(|at| at.0),

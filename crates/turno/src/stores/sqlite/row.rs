@@ -109,7 +109,7 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
     Ok(Done {
         seq: Seq(row.get(0)?),
         queue: QueueId(row.get(1)?),
-        ended: ended_from(row.get(2)?).ok_or(Error::IntegralValueOutOfRange(2, row.get(2)?))?,
+        ended: Ended::from_number(row.get(2)?).ok_or(Error::IntegralValueOutOfRange(2, row.get(2)?))?,
         at: Time(row.get(3)?),
         attempt: row.get(4)?,
         fence: Fence(row.get(5)?),
@@ -147,7 +147,7 @@ pub(super) fn came_back(row: &Row<'_>) -> Result<UncountedDelivery, Error> {
 }
 
 pub(super) fn last(row: &Row<'_>, at: usize) -> Result<Last, Error> {
-    last_from(row.get(at)?).ok_or(Error::IntegralValueOutOfRange(at, row.get(at)?))
+    Last::from_number(row.get(at)?).ok_or(Error::IntegralValueOutOfRange(at, row.get(at)?))
 }
 
 pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
@@ -163,37 +163,7 @@ pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
     })
 }
 
-/// Returns the number of a [`Last`] in the database. Numbers are never reassigned.
-pub(super) fn last_number(last: Last) -> i64 {
-    match last {
-        Last::None => 0,
-        Last::Failed => 1,
-        Last::Returned => 2,
-        Last::Expired => 3,
-        Last::Superseded => 4,
-    }
-}
-
-pub(super) fn last_from(number: i64) -> Option<Last> {
-    let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
-    all.into_iter().find(|last| last_number(*last) == number)
-}
-
 /// Returns the stored size of a delivery. Most deliveries have one item, so a size of 1 is stored as null.
 pub(super) fn size_number(size: u32) -> Option<u32> {
     (size != 1).then_some(size)
-}
-
-/// Returns the number of an [`Ended`] in the database.
-pub(super) fn ended_number(ended: Ended) -> i64 {
-    match ended {
-        Ended::Processed => 0,
-        Ended::Exhausted => 1,
-        Ended::Cancelled => 2,
-    }
-}
-
-pub(super) fn ended_from(number: i64) -> Option<Ended> {
-    let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
-    all.into_iter().find(|ended| ended_number(*ended) == number)
 }

@@ -1,18 +1,18 @@
 -- name: hot_save
--- Seq, queue and lane never change, so the index hot_lane is not touched.
+-- Has the parameters of hot_add. Seq, queue and lane never change, so the index hot_lane is not touched.
 update hot set
-    enqueued_at = ?2,
-    not_before = ?3,
-    ready_at = ?4,
-    expires_at = ?5,
-    claimed_at = ?6,
-    attempt = ?7,
-    fence = ?8,
-    grp = ?9,
-    last = ?10,
-    revision = ?11,
-    handed = ?12,
-    parked = ?13,
-    holder = ?14,
-    size = ?15
+    enqueued_at = ?4,
+    not_before = ?5,
+    ready_at = ?6,
+    expires_at = ?7,
+    claimed_at = ?8,
+    attempt = ?9,
+    fence = ?10,
+    grp = ?11,
+    last = ?12,
+    revision = ?13,
+    handed = ?14,
+    parked = ?15,
+    holder = ?16,
+    size = ?17
 where seq = ?1
