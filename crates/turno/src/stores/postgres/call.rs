@@ -4,7 +4,11 @@
 //! or, behind a pooler that keeps none, as text.
 
 use super::sql::Sql;
-use tokio_postgres::types::{ToSql, Type};
+use std::borrow::Cow;
+use std::error::Error;
+// Imported from the path that the macro `to_sql_checked` uses, so that one type needs no dependency of its own.
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
 /// A parameter and its type.
 pub(super) type Param<'a> = (Box<dyn ToSql + Sync + Send + 'a>, Type);
@@ -109,4 +113,26 @@ impl<'a> Call<'a> {
     pub(super) fn made_texts(self, values: impl Iterator<Item = Option<String>>) -> Call<'a> {
         self.with(values.collect::<Vec<_>>(), Type::TEXT_ARRAY)
     }
+}
+
+/// A value sent as text, which the server reads as the type that it infers. So an index is used whatever its type.
+#[derive(Debug)]
+pub(super) struct AsText<'a>(pub(super) Option<Cow<'a, str>>);
+
+impl ToSql for AsText<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        let Some(text) = &self.0 else { return Ok(IsNull::Yes) };
+        out.extend_from_slice(text.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
 }

@@ -4,17 +4,15 @@
 //! number can have any size. Statements that would end the transaction are refused. If an effect evades that check, the
 //! changed transaction id reveals it afterwards.
 
-use super::call::Call;
+use super::call::{AsText, Call};
 use super::connection::Link;
 use super::error::TripError;
 use super::sql;
 use crate::store::{Dialect, Effect, EffectError, LineToApply, Pending, StoreError, Tx, Value};
-use std::error::Error;
+use std::borrow::Cow;
 use std::time::Duration;
 use tokio_postgres::Row;
-// Imported from the path that the macro `to_sql_checked` uses, so that one type needs no dependency of its own.
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{FromSql, ToSql, Type};
 
 /// The time limit of an effect, because the task cannot be taken over meanwhile. Equals the limit of one statement.
 pub(super) const EFFECT_MAX: Duration = Duration::from_secs(10);
@@ -76,7 +74,7 @@ impl Tx for Statements<'_> {
     fn execute<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, u64> {
         Box::pin(async move {
             self.checked(sql)?;
-            let params: Vec<Text<'_>> = params.iter().map(Text).collect();
+            let params: Vec<AsText<'_>> = params.iter().map(as_text).collect();
             Ok(self.link.client.execute_typed(sql, &typed(&params)).await.map_err(TripError::from)?)
         })
     }
@@ -84,43 +82,25 @@ impl Tx for Statements<'_> {
     fn query<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, Vec<Vec<Value>>> {
         Box::pin(async move {
             self.checked(sql)?;
-            let params: Vec<Text<'_>> = params.iter().map(Text).collect();
+            let params: Vec<AsText<'_>> = params.iter().map(as_text).collect();
             let rows = self.link.client.query_typed(sql, &typed(&params)).await.map_err(TripError::from)?;
             rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect()).collect()
         })
     }
 }
 
-fn typed<'a>(params: &'a [Text<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+fn typed<'a>(params: &'a [AsText<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     params.iter().map(|param| (param as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
 }
 
-/// A parameter sent as text, whatever type the server infers.
-#[derive(Debug)]
-struct Text<'a>(&'a Value);
-
-impl ToSql for Text<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        let text = match self.0 {
-            Value::Null => return Ok(IsNull::Yes),
-            Value::Bool(value) => value.to_string(),
-            Value::Int(value) => value.to_string(),
-            Value::Real(value) => value.to_string(),
-            Value::Text(value) => value.clone(),
-        };
-        out.extend_from_slice(text.as_bytes());
-        Ok(IsNull::No)
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    fn encode_format(&self, _: &Type) -> Format {
-        Format::Text
-    }
-
-    to_sql_checked!();
+fn as_text(value: &Value) -> AsText<'_> {
+    AsText(match value {
+        Value::Null => None,
+        Value::Bool(value) => Some(value.to_string().into()),
+        Value::Int(value) => Some(value.to_string().into()),
+        Value::Real(value) => Some(value.to_string().into()),
+        Value::Text(value) => Some(Cow::Borrowed(value)),
+    })
 }
 
 /// Reads a column's value.

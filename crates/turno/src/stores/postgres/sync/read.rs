@@ -1,7 +1,7 @@
 //! Reading an application's table: the current row of a key, and pages of keys with their delivered states.
 
 use super::super::PostgresStore;
-use super::super::call::Call;
+use super::super::call::{AsText, Call};
 use super::super::connection::Link;
 use super::super::error::TripError;
 use super::super::row::{garbled, get};
@@ -10,35 +10,11 @@ use super::facts::Facts;
 use super::render::{condition, list};
 use crate::store::{SourceLook, Walk};
 use std::collections::HashMap;
-use std::error::Error;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{ToSql, Type};
 use turno_core::id::{Key, Lane, QueueId};
 use turno_core::sync::{BadIdent, KeyState, OnLeave, Outgoing, Source, SourceRefused, quote_ident};
-
-/// A text that the server reads as a value of the type it is compared with, so that an index on the key's column is
-/// used whatever its type.
-#[derive(Debug)]
-struct AsTyped<'a>(&'a str);
-
-impl ToSql for AsTyped<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        out.extend_from_slice(self.0.as_bytes());
-        Ok(IsNull::No)
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    fn encode_format(&self, _: &Type) -> Format {
-        Format::Text
-    }
-
-    to_sql_checked!();
-}
 
 pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
 
@@ -181,7 +157,7 @@ impl PostgresStore {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
         };
-        let (typed, plain) = (AsTyped(key), key);
+        let (typed, plain) = (AsText(Some(key.into())), key);
         let params: [Typed<'_>; 2] = [(&typed, Type::UNKNOWN), (&plain, Type::TEXT)];
         let read = self.source_query(&texts.current(), &params).await;
         let rows = match read {
@@ -223,7 +199,7 @@ impl PostgresStore {
             Err(refused) => return Ok(Err(refused)),
         };
         let limit = i64::from(limit);
-        let typed = AsTyped(after.unwrap_or_default());
+        let typed = AsText(Some(after.unwrap_or_default().into()));
         let mut params: Vec<Typed<'_>> = vec![(&queue.0, Type::INT4), (&limit, Type::INT8)];
         let text = match walk {
             Walk::Rows => {
