@@ -3,34 +3,32 @@
 //! The model has no SQL, no threads, no files and no transactions, and it runs the same decisions as a real store.
 //! `agree` sends the same random commands to the model and to a real store and compares every answer. So it checks
 //! what the SQL selects and writes against the contract.
+//!
+//! The model knows leases and queues. Every other call is an error, because no random command sends it.
 
-mod access;
 mod lease;
 mod look;
 mod queue;
-mod task;
 
 use crate::db::Db;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Link, Person, Token};
-use turno::core::audit::{Actor, Entry, Hash, Head};
+use turno::core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{DeliveryRef, Done, Ended, SettleOutcome, Waited};
-use turno::core::task::{Apply, LineError, Note, Task, TaskId};
-use turno::core::text::clip_text;
+use turno::core::queue::{DeliveryRef, SettleOutcome, Waited};
+use turno::core::task::{Apply, Note, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::{
-    AccessStore, Answer, AnswerStore, AuditQuery, AuditReader, Check, Counts, DestinationStore, Effect, EffectError,
-    EventSpan, EventStore, Finding, Group, Hint, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery,
-    LeaseReader, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow, QueueStore,
-    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TaskReader, TokenFound, Upkeep,
+    AccessStore, Answer, AnswerStore, AuditQuery, AuditReader, Check, Counts, DestinationStore, Effect, EventSpan,
+    EventStore, Finding, Group, Hint, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery, LeaseReader,
+    LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow, QueueStore, Routes,
+    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TaskReader, TokenFound, Upkeep,
 };
 
 /// A store in memory.
@@ -62,10 +60,6 @@ struct Rows {
     db: Db,
     history: Vec<(Resource, Ending)>,
     queues: Vec<QueueRow>,
-    destinations: BTreeMap<QueueId, Destination>,
-    access: access::Access,
-    task_ids: HashMap<Once, TaskId>,
-    notes: Vec<(TaskId, Note)>,
 }
 
 impl Model {
@@ -106,13 +100,23 @@ impl Rows {
     fn enter(&mut self, entries: Vec<Entry>) {
         self.db.follow(&entries);
         self.announce(entries.iter().map(Entry::event));
-        self.access.audit.extend(entries);
+    }
+
+    /// Adds an audit entry for an action of the store itself.
+    fn note(&mut self, now: Time, draft: Draft) {
+        let entries = chain(&mut self.db.head.clone(), now, vec![draft]);
+        self.enter(entries);
     }
 }
 
 /// Returns an answer that is already complete.
 fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> Pending<'static, T> {
     Box::pin(std::future::ready(answer))
+}
+
+/// Answers a call that is not about leases or queues.
+fn unknown<T: Send + 'static>() -> Pending<'static, T> {
+    ready(Err(StoreError::Bug("the model knows only leases and queues")))
 }
 
 impl Store for Model {
@@ -133,8 +137,8 @@ impl Store for Model {
         };
         let now = self.now();
         let mut rows = self.rows();
-        if as_of.is_some_and(|as_of| as_of != rows.access.epoch) {
-            return ready(Err(StoreError::AccessChanged));
+        if as_of.is_some() || groups.iter().any(|group| matches!(group, Group::Task(_) | Group::Access(_))) {
+            return unknown();
         }
         let outcomes = groups.iter().map(|group| match group {
             Group::Lease(group) => rows.lease(group, now),
@@ -144,8 +148,7 @@ impl Store for Model {
             Group::Manage(group) => rows.manage(group, now),
             Group::Clear(group) => rows.clear(group, now),
             Group::Typing(group) => rows.typing(group, now),
-            Group::Task(group) => rows.task(group, now),
-            Group::Access(group) => rows.change_access(group, now),
+            Group::Task(_) | Group::Access(_) => unreachable!("refused above"),
         });
         let outcomes = Ok(outcomes.collect());
         match late {
@@ -157,23 +160,8 @@ impl Store for Model {
         }
     }
 
-    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
-        Box::pin(async move {
-            let begun = self.rows().begin_line(&apply, self.now());
-            let going = match begun {
-                Ok(going) => going,
-                Err(step) => return Ok(step),
-            };
-            let done = match effect {
-                None => self.rows().post(&going.line),
-                Some(effect) => match effect.apply(&going, &mut task::NoSql).await {
-                    Ok(()) => Ok(()),
-                    Err(EffectError::Refused(message)) => Err(LineError::Refused { message: clip_text(&message) }),
-                    Err(EffectError::Store(error)) => return Err(error),
-                },
-            };
-            Ok(self.rows().end_line(&apply, going, done, self.now()))
-        })
+    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        unknown()
     }
 
     fn hint(&self) -> Pending<'_, Hint> {
@@ -189,11 +177,11 @@ impl LeaseReader for Model {
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let rows = self.rows();
         let states = resources.iter().map(|resource| rows.db.lease(resource)).collect();
-        ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states }))
+        ready(Ok(Peeked { now: self.now(), epoch: Epoch::default(), states }))
     }
 
-    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
-        ready(Ok(self.rows().lines(after.as_ref(), limit as usize)))
+    fn lines(&self, _after: Option<Resource>, _limit: u32) -> Pending<'_, Vec<State>> {
+        unknown()
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
@@ -202,17 +190,16 @@ impl LeaseReader for Model {
         ready(Ok(found.map(|(_, ending)| ending.clone())))
     }
 
-    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
-        ready(Ok(self.rows().past(&resource, from, limit as usize)))
+    fn history(&self, _resource: Resource, _from: Past, _limit: u32) -> Pending<'_, Vec<Ending>> {
+        unknown()
     }
 
     fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
         ready(Ok(self.rows().db.due_leases(self.now(), limit as usize)))
     }
 
-    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
-        let rows = self.rows();
-        ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states: rows.leases(&query) }))
+    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
+        unknown()
     }
 }
 
@@ -297,106 +284,96 @@ impl ItemReader for Model {
 }
 
 impl DestinationStore for Model {
-    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
-        ready(Ok(self.rows().destinations.get(&queue).cloned()))
+    fn destination(&self, _queue: QueueId) -> Pending<'_, Option<Destination>> {
+        ready(Ok(None))
     }
 
     fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
-        let rows = self.rows();
-        let ill = rows.destinations.iter().filter(|(_, destination)| !destination.is_well());
-        ready(Ok(ill.map(|(queue, destination)| (*queue, destination.clone())).collect()))
+        ready(Ok(Vec::new()))
     }
 
-    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
-        let mut rows = self.rows();
-        let fits = rows.destinations.get(&queue).is_none_or(|known| known.version == destination.version - 1);
-        if fits {
-            rows.destinations.insert(queue, destination);
-            rows.announce(news);
-        }
-        ready(Ok(fits))
+    fn put_destination(&self, _queue: QueueId, _destination: Destination, _news: Option<Event>) -> Pending<'_, bool> {
+        unknown()
     }
 }
 
 impl TaskReader for Model {
-    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
-        ready(Ok(self.rows().find_task(id)))
+    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
+        unknown()
     }
 
-    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
-        ready(Ok(self.rows().look(id, self.now())))
+    fn task_look(&self, _id: TaskId) -> Pending<'_, TaskPage> {
+        unknown()
     }
 
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
-        ready(Ok(self.rows().tasks(&query, self.now())))
+    fn tasks(&self, _query: TaskQuery) -> Pending<'_, TaskPage> {
+        unknown()
     }
 
-    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
-        ready(Ok(self.rows().task_notes(id, after, limit)))
+    fn task_notes(&self, _id: TaskId, _after: i64, _limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        unknown()
     }
 
-    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
-        ready(Ok(self.rows().stock_level(sku)))
+    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        unknown()
     }
 }
 
 impl AccessStore for Model {
-    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
-        let now = self.now();
-        ready(Ok(self.rows().token(hash, now)))
+    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
+        unknown()
     }
 
-    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
-        ready(Ok(self.rows().access.links.get(&hash).cloned()))
+    fn link(&self, _hash: Hash) -> Pending<'_, Option<Link>> {
+        unknown()
     }
 
     fn admins(&self) -> Pending<'_, i64> {
-        ready(Ok(self.rows().access.admins()))
+        unknown()
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
-        ready(Ok(self.rows().access.epoch))
+        unknown()
     }
 
-    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
-        ready(Ok(self.rows().access.people.get(&id).cloned()))
+    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
+        unknown()
     }
 
-    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
-        ready(Ok(self.rows().people(after.as_ref(), limit)))
+    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
+        unknown()
     }
 
-    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
-        ready(Ok(self.rows().tokens(user.as_ref(), after.as_deref(), limit)))
+    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
+        unknown()
     }
 
-    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {
-        self.rows().touch_tokens(used);
-        ready(Ok(()))
+    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        unknown()
     }
 
-    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
-        ready(Ok(self.rows().renew_session(&id, until)))
+    fn renew_session(&self, _id: String, _until: Time) -> Pending<'_, bool> {
+        unknown()
     }
 }
 
 impl AuditReader for Model {
-    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
-        ready(Ok(self.rows().audit(&query)))
+    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        unknown()
     }
 
     fn audit_head(&self) -> Pending<'_, Head> {
-        ready(Ok(self.rows().db.head))
+        unknown()
     }
 }
 
 impl AnswerStore for Model {
-    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        ready(Ok(self.rows().access.answers.get(&of).cloned()))
+    fn answer(&self, _of: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        unknown()
     }
 
-    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
-        ready(Ok(self.rows().access.keep_answer(of, answer, at, lapsed)))
+    fn keep_answer(&self, _of: Once, _answer: Answer, _at: Time, _lapsed: Time) -> Pending<'_, Answer> {
+        unknown()
     }
 }
 
@@ -414,39 +391,38 @@ impl EventStore for Model {
         ready(Ok(self.rows().db.stream.span()))
     }
 
-    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
-        let mut rows = self.rows();
-        let old = rows.db.stream.count_old(before, limit as usize);
-        rows.db.stream.purge(old);
-        ready(Ok(old as u64))
+    fn purge_events(&self, _before: Time, _limit: u32) -> Pending<'_, u64> {
+        unknown()
     }
 }
 
 impl Upkeep for Model {
-    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
-        let rows = self.rows();
-        let old = |done: &&Done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted;
-        ready(Ok(rows.db.done.values().filter(old).count() as u64))
+    fn count_purgeable(&self, _queue: QueueId, _before: Time) -> Pending<'_, u64> {
+        unknown()
     }
 
     fn schema(&self) -> Pending<'_, SchemaState> {
         ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
     }
 
-    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
-        let now = self.now();
-        ready(self.rows().purge(what, limit, now))
+    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
+        unknown()
     }
 
-    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
-        ready(Ok(self.rows().purge_leases(after.as_ref(), before, limit as usize)))
+    fn purge_leases(
+        &self,
+        _after: Option<Resource>,
+        _before: Time,
+        _limit: u32,
+    ) -> Pending<'_, (u64, Option<Resource>)> {
+        unknown()
     }
 
     fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
-        ready(Err(StoreError::Rejected("what is only in memory is checked by the simulator".into())))
+        unknown()
     }
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
-        ready(Err(StoreError::Rejected("what is only in memory has no copy".into())))
+        unknown()
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use turno::store::EventSpan;
 use turno_core::event::Event;
 use turno_core::id::Position;
-use turno_core::time::Time;
 
 /// How far positions and event numbers jump in a new life.
 const LIFE_POSITIONS: i64 = 1_000;
@@ -77,11 +76,6 @@ impl Stream {
         self.purged = self.newest().max(lost.newest()) + LIFE_POSITIONS;
         self.log.clear();
         self.numbers = self.numbers.max(lost.numbers) + LIFE_POSITIONS;
-    }
-
-    /// Returns how many of the first `limit` events are older than `before`.
-    pub(crate) fn count_old(&self, before: Time, limit: usize) -> usize {
-        self.log.iter().take(limit).take_while(|placed| placed.event.at < before).count()
     }
 
     /// Removes the oldest events and records how far.

@@ -11,7 +11,7 @@ use turno::core::queue::{
 use turno::core::time::Time;
 use turno::store::{
     Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, PauseQueue, PutDecision,
-    PutQueue, QueueRow, SettleGroup, SettleRead, StoreError, TypingGroup,
+    PutQueue, QueueRow, SettleGroup, SettleRead, StoreError, TypingGroup, purge_entry,
 };
 
 impl Rows {
@@ -178,5 +178,15 @@ impl Rows {
         self.db.write(&changes);
         self.announce(changes.events);
         self.enter(changes.audit);
+    }
+
+    /// Removes finished items, counts them and adds an audit entry.
+    fn forget(&mut self, queue: QueueId, before: Time, by: Actor, seqs: Vec<Seq>, now: Time) -> Result<(), StoreError> {
+        let row = self.queues.iter_mut().find(|row| row.id == queue);
+        let entry = purge_entry(by, row.as_ref().map(|row| row.name.as_str()), seqs.len() as i64, before)?;
+        row.into_iter().for_each(|row| row.purged += seqs.len() as i64);
+        self.db.forget(&seqs);
+        entry.into_iter().for_each(|entry| self.note(now, entry));
+        Ok(())
     }
 }
