@@ -30,6 +30,7 @@ mod screens;
 mod sync;
 mod task;
 mod time;
+mod token;
 mod why;
 mod worker;
 mod world;
@@ -82,6 +83,7 @@ pub fn all() -> Vec<Case> {
         finalize::cases(),
         task::cases(),
         access::cases(),
+        token::cases(),
         console::cases(),
         idempotency::cases(),
         screens::cases(),

@@ -39,7 +39,7 @@ super::cases![
     a_caller_cannot_choose_the_times_of_a_lease,
 ];
 
-fn user(id: &str) -> UserId {
+pub(super) fn user(id: &str) -> UserId {
     UserId::new(id).unwrap()
 }
 
@@ -48,7 +48,7 @@ fn resource(name: &str) -> Resource {
 }
 
 /// Adds a person and returns a handle authenticated as that person.
-async fn person(turno: &Turno, id: &str, role: Role) -> Turno {
+pub(super) async fn person(turno: &Turno, id: &str, role: Role) -> Turno {
     turno.add_person(NewPerson::new(id, &format!("«{id}»"), role).unwrap()).await.unwrap();
     let (_, secret) = turno.create_token(NewToken::for_user(id).unwrap()).await.unwrap();
     turno.authenticate(&secret).await.unwrap()
@@ -230,7 +230,7 @@ async fn portal(world: &World) -> (Turno, String) {
     (world.turno.authenticate(&secret).await.unwrap(), token.id)
 }
 
-fn stranger() -> NewToken {
+pub(super) fn stranger() -> NewToken {
     NewToken { name: Some("Paco Ñ".to_owned()), ..NewToken::for_user("laravel-31").unwrap() }
 }
 

@@ -3,9 +3,10 @@
 use super::world::{World, claim, command, holder, resource};
 use std::collections::HashSet;
 use std::time::Duration;
-use turno::core::id::{Fence, Resource};
-use turno::core::lease::{Action, Beat, Cause, Outcome, Reason, Refused, State};
+use turno::core::id::{Fence, Instance, Resource};
+use turno::core::lease::{Action, Beat, Cause, Command, Holder, Outcome, Reason, Refused, State};
 use turno::core::time::Span;
+use turno::lease::LeaseAnswer;
 
 super::cases![
     a_resource_never_seen_is_free,
@@ -33,17 +34,24 @@ async fn a_resource_never_seen_is_free(world: World) {
 
 async fn a_grant_is_stored_as_decided(mut world: World) {
     let ttl = Some(Span(45_000));
-    let answer = world.lease("ana", Action::Claim { ttl, wait: false }).await;
+    let who = Holder { instance: Some(Instance::new("i-7").unwrap()), ..holder("ana") };
+    let own = |action| Command { who: who.clone(), ..command("ana", action) };
+    let answer = world.turno.lease_command(own(Action::Claim { ttl, wait: false })).await.unwrap();
     world.advance(5_000);
     let fence = answer.state.grant.as_ref().unwrap().fence;
-    let beat = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: true }).await;
+    let beat = Action::Heartbeat { fence, idle: None, worked: true };
+    let beat = world.turno.lease_command(own(beat)).await.unwrap();
     assert_eq!(beat.answer, Ok(Outcome::Beat(Beat::Renewed)));
     world.reopen().await;
     let (_, stored) = world.turno.lease_state(resource()).await.unwrap();
     assert_eq!(stored, beat.state);
     let grant = stored.grant.unwrap();
     assert_eq!((grant.locked_at, grant.worked_at), (super::world::START, beat.now), "columns are not swapped");
-    assert_eq!(grant.holder, holder("ana"));
+    assert_eq!((grant.holder, grant.ttl), (who, Span(45_000)));
+    let force = Action::ForceClaim { reason: "urge, \"ñ\"".to_owned(), fence: None };
+    let forced = world.lease("eva", force).await.state;
+    world.reopen().await;
+    assert_eq!(world.turno.lease_state(resource()).await.unwrap().1, forced, "the ended ownership is stored, too");
 }
 
 async fn exactly_one_of_many_claims_of_a_never_seen_resource_wins(world: World) {
@@ -200,36 +208,23 @@ async fn line_offer_and_requests_survive_reopening(mut world: World) {
     let before = world.lease("eva", Action::JoinLine).await.state;
     world.reopen().await;
     assert_eq!(world.turno.lease_state(resource()).await.unwrap().1, before);
-    world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
+    let released = world.lease("ana", Action::Release { fence, claim: None }).await.state;
     world.reopen().await;
+    assert_eq!(world.turno.lease_state(resource()).await.unwrap().1, released);
     assert!(matches!(world.claim("eva").await, Err(Refused::OfferedTo { .. })));
     world.claim("luis").await.unwrap();
 }
 
 async fn a_waiting_claim_is_granted_when_the_holder_releases(world: World) {
     let fence = world.claim("ana").await.unwrap();
-    let turno = world.turno.clone();
-    let waiting = tokio::spawn(async move {
-        turno
-            .lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Duration::from_millis(60_000))
-            .await
-            .unwrap()
-    });
-    in_line(&world, 1).await;
+    let waiting = waiting_claim(&world, Duration::from_secs(60)).await;
     world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
     assert_eq!(waiting.await.unwrap().answer, Ok(Outcome::Claimed { renewed: false }));
 }
 
 async fn a_waiting_claim_is_granted_when_the_lease_expires(world: World) {
     world.claim("ana").await.unwrap();
-    let turno = world.turno.clone();
-    let waiting = tokio::spawn(async move {
-        turno
-            .lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Duration::from_millis(60_000))
-            .await
-            .unwrap()
-    });
-    in_line(&world, 1).await;
+    let waiting = waiting_claim(&world, Duration::from_secs(60)).await;
     world.advance(29_999);
     tokio::task::yield_now().await;
     assert!(!waiting.is_finished(), "the holder's lease is live");
@@ -241,14 +236,7 @@ async fn a_waiting_claim_is_granted_when_the_lease_expires(world: World) {
 
 async fn a_waiting_claim_gives_up_in_time_and_leaves_the_line(world: World) {
     let fence = world.claim("ana").await.unwrap();
-    let turno = world.turno.clone();
-    let waiting = tokio::spawn(async move {
-        turno
-            .lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Duration::from_millis(3_000))
-            .await
-            .unwrap()
-    });
-    in_line(&world, 1).await;
+    let waiting = waiting_claim(&world, Duration::from_secs(3)).await;
     while !waiting.is_finished() {
         world.advance(500);
         world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer.unwrap();
@@ -278,9 +266,13 @@ async fn many_leases_in_one_group_do_not_disturb_each_other(world: World) {
     );
 }
 
-/// Waits until the line has `count` tickets, without moving the clock.
-async fn in_line(world: &World, count: usize) {
-    while world.turno.lease_state(resource()).await.unwrap().1.line.len() != count {
+/// Starts a claim of Luis that waits, and returns once he stands in line. The clock does not move.
+async fn waiting_claim(world: &World, wait: Duration) -> tokio::task::JoinHandle<LeaseAnswer> {
+    let turno = world.turno.clone();
+    let claim = command("luis", Action::Claim { ttl: None, wait: true });
+    let waiting = tokio::spawn(async move { turno.lease_wait(claim, wait).await.unwrap() });
+    while world.turno.lease_state(resource()).await.unwrap().1.line.is_empty() {
         tokio::task::yield_now().await;
     }
+    waiting
 }

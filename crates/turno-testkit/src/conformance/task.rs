@@ -1,6 +1,6 @@
 //! Tasks: one holder at a time, and each line's effect exactly once.
 
-use super::world::{World, holder};
+use super::world::{START, World, holder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use turno::clock::Manual;
@@ -196,7 +196,7 @@ async fn finalizing_applies_every_line_once_and_completes(world: World) {
     assert_eq!(by, vec![Some((fence, "ana".to_owned())); 3]);
 }
 
-async fn a_failing_line_changes_neither_the_others_nor_the_stock(world: World) {
+async fn a_failing_line_changes_neither_the_others_nor_the_stock(mut world: World) {
     let lines = vec![
         units("clavos", Movement::In, 5),
         units("clavos", Movement::Out, 6),
@@ -206,8 +206,10 @@ async fn a_failing_line_changes_neither_the_others_nor_the_stock(world: World) {
     ];
     let id = ready(&world.turno, lines).await;
     let fence = claim(&world.turno, id, "ana").await;
+    world.advance(1_500);
     let done = finalize(&world.turno, id, "ana", fence).await;
-    assert_eq!(done.answer.unwrap().status, Status::PartiallyCompleted);
+    let finalized = done.answer.unwrap();
+    assert_eq!(finalized.status, Status::PartiallyCompleted);
     let expected = [
         LineOutcome::Applied,
         LineOutcome::Failed(LineError::NotEnough { available: 5, wanted: 6 }),
@@ -218,8 +220,13 @@ async fn a_failing_line_changes_neither_the_others_nor_the_stock(world: World) {
     assert_eq!(done.lines.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>(), expected);
     assert_eq!(stock(&world.turno, "clavos").await.0, 5);
     assert_eq!(stock(&world.turno, "laptop").await, (1, vec!["A".to_owned()]), "a failed line changes no stock");
-    let errors: Vec<bool> = get(&world.turno, id).await.lines.iter().map(|line| line.error.is_some()).collect();
-    assert_eq!(errors, [false, true, true, false, true]);
+    world.reopen().await;
+    let task = get(&world.turno, id).await;
+    let stored = task.lines.iter().map(|line| line.error.clone().map_or(LineOutcome::Applied, LineOutcome::Failed));
+    assert_eq!(stored.collect::<Vec<_>>(), expected);
+    assert_eq!(task.lines[0].applied, Some((START + Span(1_500), fence, holder("ana").user)));
+    assert_eq!((task.created_at, task.updated_at), (START, START + Span(1_500)));
+    assert_eq!(task.finalized, Some(finalized));
 }
 
 async fn repeating_a_finalize_gets_the_same_answer_also_after_reopening(mut world: World) {

@@ -7,7 +7,6 @@ mod beside;
 mod calls;
 mod effect;
 mod file;
-mod lease;
 mod life;
 mod plan;
 mod purge;

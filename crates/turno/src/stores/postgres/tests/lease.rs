@@ -1,7 +1,6 @@
 //! Leases: missing rows, the clock, and failures.
 
 use super::*;
-use crate::store::Past;
 
 #[tokio::test]
 async fn concurrent_claims_of_a_resource_never_seen_grant_it_once() {
@@ -39,38 +38,6 @@ async fn the_clock_is_read_after_the_wait_for_the_lock() {
     let (now, granted, _) = waiting.await.unwrap().unwrap();
     assert!(!granted);
     assert!(now.0 >= released, "decided at {now:?}, released at {released}");
-}
-
-#[tokio::test]
-async fn every_column_of_a_lease_is_read_back() {
-    let (store, _) = fresh_store().await;
-    let worker = Holder { instance: Some(turno_core::id::Instance::new("i-7").unwrap()), ..holder("worker") };
-    let claim = |who: Holder, action| Command {
-        resource: resource("a"),
-        who,
-        via: None,
-        policy: LeasePolicy::default(),
-        action,
-    };
-    let group = |command| Group::Lease(LeaseGroup { commands: vec![command] });
-    decide(&store, group(claim(worker.clone(), Action::Claim { ttl: Some(Span(12_345)), wait: false }))).await.unwrap();
-    let wait = Action::Claim { ttl: None, wait: true };
-    decide(&store, group(claim(holder("luis"), wait))).await.unwrap();
-    let ask = Action::RequestRelease { message: Some("\"please\"".into()) };
-    decide(&store, group(claim(holder("eva"), ask))).await.unwrap();
-    let force = Action::ForceClaim { reason: "needed ñ".into(), fence: None };
-    let (_, _, forced) = decide(&store, group(claim(holder("admin"), force))).await.unwrap();
-    let read = store.peek(vec![resource("never"), resource("a")]).await.unwrap().states;
-    assert_eq!(read, [State::unseen(resource("never")), forced.clone()]);
-    let (ended, grant) = (forced.ended.unwrap(), forced.grant.unwrap());
-    assert_eq!((ended.grant.holder.clone(), ended.grant.ttl), (worker, Span(12_345)));
-    assert_eq!(forced.line.len(), 1);
-    assert_eq!(store.ending(resource("a"), ended.grant.fence).await.unwrap(), Some(ended.clone()));
-    assert_eq!(store.ending(resource("a"), grant.fence).await.unwrap(), None);
-    decide(&store, lease("a", "admin", Action::Release { fence: grant.fence, claim: None })).await.unwrap();
-    let history = store.history(resource("a"), Past::Newest { before: None }, 10).await.unwrap();
-    assert_eq!(history.iter().map(|ending| ending.grant.fence).collect::<Vec<_>>(), [grant.fence, ended.grant.fence]);
-    assert_eq!(store.history(resource("a"), Past::Newest { before: None }, 1).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -2,17 +2,13 @@
 
 use super::super::sql;
 use super::*;
-use crate::store::{Effect, LineStep, StockLevel, TaskGroup, TaskOutcome, TaskQuery};
-use turno_core::id::{Serial, Sku};
+use crate::store::{Effect, LineStep, StockLevel, TaskGroup, TaskOutcome};
+use turno_core::id::Sku;
 use turno_core::lease::Refused as LeaseRefused;
 use turno_core::task::{
-    Action as TaskAction, Apply, Command as TaskCommand, Goods, LineError, LineOutcome, LineStatus, Movement, NewLine,
-    Outcome, Refused, Status, TaskId,
+    Action as TaskAction, Apply, Command as TaskCommand, Goods, LineError, LineOutcome, Movement, NewLine, Outcome,
+    Refused, TaskId,
 };
-
-pub(super) fn serials(names: &[&str]) -> Goods {
-    Goods::Serialized(names.iter().map(|name| Serial::new(*name).unwrap()).collect())
-}
 
 pub(super) fn new_line(movement: Movement, sku: &str, goods: Goods) -> NewLine {
     NewLine { movement, sku: Sku::new(sku).unwrap(), goods }
@@ -48,98 +44,6 @@ pub(super) fn failed(error: LineError) -> LineStep {
 async fn level(store: &PostgresStore, sku: &str) -> Option<(i64, Vec<String>)> {
     let level = store.stock(Sku::new(sku).unwrap()).await.unwrap();
     level.map(|StockLevel { quantity, serials, .. }| (quantity, serials))
-}
-
-#[tokio::test]
-async fn a_task_from_creation_to_finalize_is_read_back_in_every_column() {
-    let (store, _) = fresh_store().await;
-    let lines = vec![
-        new_line(Movement::In, "tv", serials(&["s1", "s\"2"])),
-        new_line(Movement::In, "cable", Goods::Quantity(7)),
-        new_line(Movement::Out, "radio", Goods::Quantity(1)),
-        new_line(Movement::In, "tv", serials(&["s1"])),
-        new_line(Movement::In, "phone", serials(&[])),
-    ];
-    let (id, fence) = taken(&store, lines).await;
-    let validate = |number| TaskAction::Validate { fence, number };
-    assert_eq!(on_task(&store, Some(id), "ana", validate(1)).await.answer, Ok(Outcome::Done));
-    let missing = LineError::NotEnough { available: 0, wanted: 1 };
-    let invalid = on_task(&store, Some(id), "ana", validate(3)).await.answer;
-    assert_eq!(invalid, Err(Refused::LineInvalid(3, missing.clone())));
-    let mut outcomes = Vec::new();
-    for number in 1..=5 {
-        let LineStep::Settled(outcome) = store.apply_line(apply(id, number, fence), None).await.unwrap() else {
-            panic!("line {number}")
-        };
-        outcomes.push((number, outcome));
-    }
-    let duplicate = LineError::DuplicateSerial { serial: Serial::new("s1").unwrap() };
-    let expected = [
-        LineOutcome::Applied,
-        LineOutcome::Applied,
-        LineOutcome::Failed(missing),
-        LineOutcome::Failed(duplicate),
-        LineOutcome::Failed(LineError::Incomplete),
-    ];
-    assert_eq!(outcomes.iter().map(|(_, outcome)| outcome.clone()).collect::<Vec<_>>(), expected);
-    assert_eq!(store.apply_line(apply(id, 1, fence), None).await.unwrap(), APPLIED, "a repeat gets the same answer");
-    assert_eq!(level(&store, "tv").await, Some((2, vec!["s\"2".into(), "s1".into()])));
-    assert_eq!(level(&store, "cable").await, Some((7, vec![])));
-    assert_eq!(
-        (level(&store, "radio").await, level(&store, "phone").await),
-        (None, None),
-        "articles that never moved have no stock"
-    );
-    let closed = on_task(&store, Some(id), "ana", TaskAction::Close { fence, lines: outcomes.clone() }).await;
-    assert!(matches!(closed.answer, Ok(Outcome::Finalized { repeated: false, .. })), "{:?}", closed.answer);
-    let task = store.task(id).await.unwrap().unwrap();
-    assert_eq!(Some(task.clone()), closed.task, "every column is read back");
-    assert_eq!(task.status, Status::PartiallyCompleted);
-    let over = store.apply_line(apply(id, 3, fence), None).await.unwrap();
-    assert_eq!(over, LineStep::Over(task.finalized.clone().unwrap()));
-    let notes = store.task_notes(id, 0, 100).await.unwrap();
-    let what: Vec<_> = notes.iter().map(|(_, note)| (note.what.as_str(), note.line)).collect();
-    assert_eq!(what[..3], [("created", None), ("processing", None), ("line_validated", Some(1))]);
-    assert_eq!(what[3..6], [("line_applied", Some(1)), ("line_applied", Some(2)), ("line_failed", Some(3))]);
-    assert_eq!(notes[5].1.detail.as_deref(), Some("1 wanted, 0 in stock"));
-    assert_eq!((what.len(), what[8]), (9, ("finalized", None)));
-}
-
-#[tokio::test]
-async fn units_leave_stock_by_serial_and_tasks_are_listed_newest_first() {
-    let (store, _) = fresh_store().await;
-    let come =
-        vec![new_line(Movement::In, "tv", serials(&["a", "b"])), new_line(Movement::In, "tv", Goods::Quantity(3))];
-    let (first, fence) = taken(&store, come).await;
-    for number in [1, 2] {
-        assert_eq!(store.apply_line(apply(first, number, fence), None).await.unwrap(), APPLIED);
-    }
-    let go = vec![
-        new_line(Movement::Out, "tv", serials(&["b"])),
-        new_line(Movement::Out, "tv", Goods::Quantity(4)),
-        new_line(Movement::Out, "tv", serials(&["b"])),
-    ];
-    let (second, fence) = taken(&store, go).await;
-    assert_eq!(store.apply_line(apply(second, 1, fence), None).await.unwrap(), APPLIED);
-    let few = store.apply_line(apply(second, 2, fence), None).await.unwrap();
-    assert_eq!(
-        few,
-        failed(LineError::NotEnough { available: 3, wanted: 4 }),
-        "serial a does not count as a plain unit"
-    );
-    let gone = store.apply_line(apply(second, 3, fence), None).await.unwrap();
-    assert_eq!(gone, failed(LineError::UnknownSerial { serial: Serial::new("b").unwrap() }));
-    assert_eq!(level(&store, "tv").await, Some((4, vec!["a".into()])));
-    let draft = TaskAction::Create { title: "later".into(), lines: vec![], ready: false, once: None };
-    let third = on_task(&store, None, "eva", draft).await.task.unwrap().id;
-    let ids = async |query| {
-        let tasks = store.tasks(query).await.unwrap();
-        tasks.tasks.iter().map(|(task, _)| (task.id, task.lines.len())).collect::<Vec<_>>()
-    };
-    let all = TaskQuery { limit: 2, ..TaskQuery::default() };
-    assert_eq!(ids(all.clone()).await, [(third, 0), (second, 3)]);
-    assert_eq!(ids(TaskQuery { before: Some(second), ..all.clone() }).await, [(first, 2)]);
-    assert_eq!(ids(TaskQuery { status: Some(Status::Draft), ..all }).await, [(third, 0)]);
 }
 
 #[tokio::test]
@@ -195,32 +99,7 @@ async fn applying_a_line_renews_the_lease_and_never_shortens_it() {
     assert_eq!((renewed.worked_at, renewed.expires_at), (Time(1_025_000), Time(9_000_000)));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_finalizes_of_one_task_apply_each_line_once() {
-    let (one, url) = fresh_store().await;
-    let lines = (0..8).map(|n| new_line(Movement::In, "tv", serials(&[&format!("s{n}")]))).collect();
-    let (id, fence) = taken(&one, lines).await;
-    let stores = [Arc::new(one), Arc::new(store_at(&url).await)];
-    let finalizing = stores.iter().cloned().map(|store| {
-        tokio::spawn(async move {
-            for number in 1..=8 {
-                let step = store.apply_line(apply(id, number, fence), None).await.unwrap();
-                assert_eq!(step, APPLIED, "line {number}: both calls report it as applied");
-            }
-        })
-    });
-    for task in finalizing.collect::<Vec<_>>() {
-        task.await.unwrap();
-    }
-    assert_eq!(level(&stores[0], "tv").await.unwrap().0, 8);
-    let client = outside(&url).await;
-    assert_eq!(number(&client, "select count(*) from turno.stock_move").await, 8);
-    assert_eq!(number(&client, "select count(*) from turno.task_note where what = 'line_applied'").await, 8);
-    let task = stores[0].task(id).await.unwrap().unwrap();
-    assert!(task.lines.iter().all(|line| line.status == LineStatus::Applied));
-}
-
-/// The negative control: two transactions that read a line without its lock both find it open. Then only the primary
+/// The negative control of the conformance case with two finalizing instances: two transactions that read a line without its lock both find it open. Then only the primary
 /// key of the stock move prevents a second effect.
 #[tokio::test]
 async fn control_without_the_lines_lock_only_the_key_of_the_move_prevents_a_second_effect() {
