@@ -405,7 +405,7 @@ impl Upkeep for Model {
         ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
     }
 
-    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
+    fn purge(&self, _what: Purge, _before: Time, _limit: u32) -> Pending<'_, u64> {
         unknown()
     }
 

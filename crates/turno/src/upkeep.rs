@@ -65,7 +65,7 @@ impl Turno {
     /// It also runs automatically every hour.
     ///
     /// ```
-    /// # use turno::{Purged, Turno};
+    /// # use turno::Purged;
     /// # turno_testkit::example(async |turno| {
     /// assert_eq!(turno.purge().await?, Purged::default(), "nothing is old enough yet");
     /// # Ok(()) });
@@ -94,8 +94,8 @@ impl QueueHandle {
         turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
         let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
-        upkeep.purge_all(Purge::Absorbed { queue: row.id, before }).await?;
-        upkeep.purge_all(Purge::Items { queue: row.id, before, by: turno.actor() }).await
+        upkeep.purge_all(Purge::Absorbed(row.id), before).await?;
+        upkeep.purge_all(Purge::Items(row.id, turno.actor()), before).await
     }
 
     /// Counts the items that [`QueueHandle::purge`] would purge now. Needs `queues.manage`.
@@ -123,17 +123,17 @@ impl Upkeep {
         let mut purged = Purged::default();
         for queue in self.store.queues().await? {
             let before = before(queue.policy.retention);
-            purged.items += self.purge_all(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
-            purged.absorbed += self.purge_all(Purge::Absorbed { queue: queue.id, before }).await?;
+            purged.items += self.purge_all(Purge::Items(queue.id, by.clone()), before).await?;
+            purged.absorbed += self.purge_all(Purge::Absorbed(queue.id), before).await?;
             if queue.policy.kind == Kind::Sync {
-                purged.delivered += self.purge_all(Purge::Delivered { queue: queue.id, before }).await?;
+                purged.delivered += self.purge_all(Purge::Delivered(queue.id), before).await?;
             }
         }
-        purged.history = self.purge_all(Purge::LeaseHistory { before: before(self.keep) }).await?;
+        purged.history = self.purge_all(Purge::LeaseHistory, before(self.keep)).await?;
         purged.leases = self.purge_leases(before(self.keep.max(LEASES_KEPT))).await?;
-        purged.tokens = self.purge_all(Purge::Tokens { before: now }).await?;
-        purged.links = self.purge_all(Purge::Links { before: now }).await?;
-        purged.answers = self.purge_all(Purge::Answers { before: before(ANSWER_KEPT) }).await?;
+        purged.tokens = self.purge_all(Purge::Tokens, now).await?;
+        purged.links = self.purge_all(Purge::Links, now).await?;
+        purged.answers = self.purge_all(Purge::Answers, before(ANSWER_KEPT)).await?;
         loop {
             let gone = self.store.purge_events(before(EVENTS_KEPT), AT_ONCE).await?;
             purged.events += gone;
@@ -156,10 +156,10 @@ impl Upkeep {
         }
     }
 
-    async fn purge_all(&self, purge: Purge) -> Result<u64, Error> {
+    async fn purge_all(&self, purge: Purge, before: Time) -> Result<u64, Error> {
         let mut sum = 0;
         loop {
-            let gone = self.store.purge(purge.clone(), AT_ONCE).await?;
+            let gone = self.store.purge(purge.clone(), before, AT_ONCE).await?;
             sum += gone;
             if gone < u64::from(AT_ONCE) {
                 return Ok(sum);

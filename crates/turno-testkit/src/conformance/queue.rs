@@ -25,8 +25,8 @@ async fn pausing_or_purging_an_unknown_queue_is_refused(world: World) {
     let store = world.turno.store().unwrap();
     let pause = PauseQueue { queue: UNKNOWN, paused: true, by: Actor::system() };
     assert_eq!(store.pause_queue(pause).await, Err(StoreError::QueueGone));
-    let purge = Purge::Items { queue: UNKNOWN, before: Time(i64::MAX), by: Actor::system() };
-    assert_eq!(store.purge(purge, 10).await, Err(StoreError::QueueGone));
+    let purge = Purge::Items(UNKNOWN, Actor::system());
+    assert_eq!(store.purge(purge, Time(i64::MAX), 10).await, Err(StoreError::QueueGone));
     let audit = world.turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
     assert_eq!(audit, [], "a refusal is not audited");
 }

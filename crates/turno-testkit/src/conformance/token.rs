@@ -65,7 +65,7 @@ async fn expired_tokens_are_purged_oldest_expiry_first(world: World) {
         left.sort_unstable();
         left
     };
-    assert_eq!((store.purge(Purge::Tokens { before }, 1).await, left().await), (Ok(1), vec![2_000, 3_000]));
-    let rest = store.purge(Purge::Tokens { before }, 9).await;
+    assert_eq!((store.purge(Purge::Tokens, before, 1).await, left().await), (Ok(1), vec![2_000, 3_000]));
+    let rest = store.purge(Purge::Tokens, before, 9).await;
     assert_eq!((rest, left().await), (Ok(1), vec![3_000]), "that one expires exactly then, and not before");
 }

@@ -5,53 +5,24 @@ use turno_core::audit::Actor;
 use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
-/// The rows to delete.
+/// The kind of old rows to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
-    /// Items of a queue that finished before `before`, with their bodies, errors and ids. Audited as `queue_purge` with
-    /// the count, which is also added to the queue's count of purged items.
-    Items {
-        /// The queue.
-        queue: QueueId,
-        /// Finished earlier than this.
-        before: Time,
-        /// The actor, for the audit.
-        by: Actor,
-    },
+    /// Finished items of a queue, with their bodies, errors and ids. Audited as `queue_purge` by this actor with the
+    /// count, which is also added to the queue's count of purged items.
+    Items(QueueId, Actor),
     /// Ended ownerships.
-    LeaseHistory {
-        /// Ended earlier than this.
-        before: Time,
-    },
+    LeaseHistory,
     /// Expired tokens.
-    Tokens {
-        /// Expired earlier than this.
-        before: Time,
-    },
+    Tokens,
     /// Expired links.
-    Links {
-        /// Expired earlier than this.
-        before: Time,
-    },
+    Links,
     /// Ids of changes that sync items of a queue absorbed.
-    Absorbed {
-        /// The queue.
-        queue: QueueId,
-        /// Absorbed earlier than this.
-        before: Time,
-    },
+    Absorbed(QueueId),
     /// Delivered states of deactivated keys of a sync queue.
-    Delivered {
-        /// The queue.
-        queue: QueueId,
-        /// Deactivated earlier than this.
-        before: Time,
-    },
+    Delivered(QueueId),
     /// Kept answers.
-    Answers {
-        /// Made earlier than this.
-        before: Time,
-    },
+    Answers,
 }
 
 /// The care of the database: its schema, purges, checks, repairs and backups.
@@ -74,8 +45,8 @@ pub trait Upkeep: Send + Sync {
         Box::pin(async move { self.schema().await?.required() })
     }
 
-    /// Deletes up to `limit` old rows and returns how many. Purged items are audited as [`purge_entry`](super::purge_entry) says.
-    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
+    /// Deletes up to `limit` rows that finished, ended, expired or were made before `before`. Returns how many. Purged items are audited as [`purge_entry`](super::purge_entry) says.
+    fn purge(&self, what: Purge, before: Time, limit: u32) -> Pending<'_, u64>;
 
     /// Examines the next `limit` leases behind `after`, ordered by resource name, and deletes those that have no
     /// holder, no waiting line, and no ownership since `before`. Returns how many were deleted and where to continue;

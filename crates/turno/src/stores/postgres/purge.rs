@@ -114,18 +114,18 @@ impl Upkeep for PostgresStore {
         Box::pin(self.settings_unsafe())
     }
 
-    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+    fn purge(&self, what: Purge, before: Time, limit: u32) -> Pending<'_, u64> {
         Box::pin(async move {
             let simple = match what {
-                Purge::Items { queue, before, by } => return self.purge_items(queue, before, &by, limit).await,
-                Purge::LeaseHistory { before } => Call::new(&sql::HISTORY_PURGE).big(before.0),
-                Purge::Tokens { before } => Call::new(&sql::TOKEN_PURGE).big(before.0),
-                Purge::Links { before } => Call::new(&sql::LINK_PURGE).big(before.0),
-                Purge::Answers { before } => Call::new(&sql::ANSWER_PURGE).big(before.0),
-                Purge::Absorbed { queue, before } => Call::new(&sql::ABSORBED_PURGE).int(queue.0).big(before.0),
-                Purge::Delivered { queue, before } => Call::new(&sql::DELIVERED_PURGE).int(queue.0).big(before.0),
+                Purge::Items(queue, by) => return self.purge_items(queue, before, &by, limit).await,
+                Purge::LeaseHistory => Call::new(&sql::HISTORY_PURGE),
+                Purge::Tokens => Call::new(&sql::TOKEN_PURGE),
+                Purge::Links => Call::new(&sql::LINK_PURGE),
+                Purge::Answers => Call::new(&sql::ANSWER_PURGE),
+                Purge::Absorbed(queue) => Call::new(&sql::ABSORBED_PURGE).int(queue.0),
+                Purge::Delivered(queue) => Call::new(&sql::DELIVERED_PURGE).int(queue.0),
             };
-            let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
+            let rows = self.read_on(&self.keeper, vec![simple.big(before.0).big(limit.into())]).await?.take();
             Ok(u64::try_from(count(&rows)?).unwrap_or_default())
         })
     }

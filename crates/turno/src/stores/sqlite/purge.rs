@@ -11,24 +11,22 @@ use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
 /// Deletes up to `limit` rows and commits. Returns how many.
-pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, StoreError> {
+pub(super) fn run(write: Write<'_>, what: &Purge, before: Time, limit: u32) -> Result<u64, StoreError> {
+    let delete = |text: &str| write.tx.prepare_cached(text)?.execute((before.0, limit));
+    let delete_of = |text: &str, queue: &QueueId| write.tx.prepare_cached(text)?.execute((queue.0, before.0, limit));
     let gone = match what {
-        Purge::Items { queue, before, by } => items(&write, *queue, *before, by, limit)?,
-        Purge::LeaseHistory { before } => delete_before(&write, &sql::HISTORY_PURGE, *before, limit)?,
-        Purge::Tokens { before } => delete_before(&write, &sql::TOKEN_PURGE, *before, limit)?,
-        Purge::Links { before } => delete_before(&write, &sql::LINK_PURGE, *before, limit)?,
-        Purge::Answers { before } => delete_before(&write, &sql::ANSWER_PURGE, *before, limit)?,
-        Purge::Absorbed { queue, before } => {
-            write.tx.prepare_cached(&sql::ABSORBED_PURGE)?.execute((queue.0, before.0, limit))? as u64
-        }
-        Purge::Delivered { queue, before } => {
-            write.tx.prepare_cached(&sql::DELIVERED_PURGE)?.execute((queue.0, before.0, limit))? as u64
-        }
+        Purge::Items(queue, by) => items(&write, *queue, before, by, limit)?,
+        Purge::LeaseHistory => delete(&sql::HISTORY_PURGE)?,
+        Purge::Tokens => delete(&sql::TOKEN_PURGE)?,
+        Purge::Links => delete(&sql::LINK_PURGE)?,
+        Purge::Answers => delete(&sql::ANSWER_PURGE)?,
+        Purge::Absorbed(queue) => delete_of(&sql::ABSORBED_PURGE, queue)?,
+        Purge::Delivered(queue) => delete_of(&sql::DELIVERED_PURGE, queue)?,
     };
     if gone > 0 {
         write.commit()?;
     }
-    Ok(gone)
+    Ok(gone as u64)
 }
 
 /// Returns how many items a purge would delete.
@@ -38,13 +36,8 @@ pub(super) fn count(db: &Connection, queue: QueueId, before: Time) -> Result<u64
     Ok(count.unsigned_abs())
 }
 
-/// Deletes rows that are older than `before`.
-fn delete_before(write: &Write<'_>, text: &str, before: Time, limit: u32) -> Result<u64, StoreError> {
-    Ok(write.tx.prepare_cached(text)?.execute((before.0, limit))? as u64)
-}
-
 /// Deletes finished items with all their rows, counts them in the queue's row, and audits that.
-fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<u64, StoreError> {
+fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<usize, StoreError> {
     let tx = &write.tx;
     let name = queue_name(tx, queue)?;
     let mut find = tx.prepare_cached(&sql::ITEM_PURGE)?;
@@ -53,7 +46,7 @@ fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32
         remove(tx, queue, &seqs)?;
         audit::note(tx, write.now, entry)?;
     }
-    Ok(seqs.len() as u64)
+    Ok(seqs.len())
 }
 
 /// Deletes the outlived rows that an enqueue found.
@@ -125,8 +118,8 @@ impl Upkeep for SqliteStore {
         })
     }
 
-    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
-        self.write(move |write| run(write, &what, limit))
+    fn purge(&self, what: Purge, before: Time, limit: u32) -> Pending<'_, u64> {
+        self.write(move |write| run(write, &what, before, limit))
     }
 
     fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {

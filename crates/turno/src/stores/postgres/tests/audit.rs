@@ -86,12 +86,12 @@ async fn a_purge_counts_and_audits_and_keeps_young_and_unfinished_items() {
     let retried = claim(&store, &queue, 1).await;
     settle(&store, &queue, &[reference(&queue, &retried[0].0)], ACK).await;
     let by = Actor::user(UserId::new("ana").unwrap());
-    let purge = |before| crate::store::Purge::Items { queue: queue.id, before, by: by.clone() };
+    let purge = |before, limit| store.purge(crate::store::Purge::Items(queue.id, by.clone()), before, limit);
     let entries = store.audit_head().await.unwrap().n;
-    assert_eq!(store.purge(purge(Time(1_000_000)), 10).await.unwrap(), 0);
+    assert_eq!(purge(Time(1_000_000), 10).await.unwrap(), 0);
     assert_eq!(store.audit_head().await.unwrap().n, entries, "an empty purge leaves no entry");
-    assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 2);
-    assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 1);
+    assert_eq!(purge(Time(1_000_001), 2).await.unwrap(), 2);
+    assert_eq!(purge(Time(1_000_001), 2).await.unwrap(), 1);
     assert_eq!(store.queue(queue.name.clone()).await.unwrap().unwrap().purged, 3);
     let client = outside(&url).await;
     for (table, left) in [("body", 1), ("done", 0), ("attempt_error", 0), ("came_back", 0), ("hot", 1)] {
@@ -116,8 +116,8 @@ async fn an_item_that_is_being_requeued_is_not_purged() {
     client.batch_execute("begin").await.unwrap();
     assert_eq!(client.query(&sql::DONE_READ.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
     let purge = || {
-        let what = crate::store::Purge::Items { queue: queue.id, before: Time(9_000_000_000_000), by: Actor::system() };
-        tokio::time::timeout(AT_ONCE, store.purge(what, 10))
+        let what = crate::store::Purge::Items(queue.id, Actor::system());
+        tokio::time::timeout(AT_ONCE, store.purge(what, Time(9_000_000_000_000), 10))
     };
     assert_eq!(purge().await.expect("the purge waits for no lock").unwrap(), 1);
     assert!(store.item(queue.id, ItemId::new("a").unwrap()).await.unwrap().is_some());

@@ -30,13 +30,13 @@ async fn finished_items_are_purged_with_all_their_rows_counted_and_audited() {
     settle(&store, &other, reference(&other, &delivery), Act::Ack { through: None }).await;
 
     let by = Actor::user(UserId::new("eva").unwrap());
-    let items = |queue, before| Purge::Items { queue, before: START + Span(before), by: by.clone() };
+    let purge = |queue, before, limit| store.purge(Purge::Items(queue, by.clone()), START + Span(before), limit);
     let head = store.audit_head().await.unwrap();
-    assert_eq!(store.purge(items(inbox.id, 0), 9).await, Ok(0), "no item is older");
+    assert_eq!(purge(inbox.id, 0, 9).await, Ok(0), "no item is older");
     assert_eq!(store.audit_head().await.unwrap(), head, "an empty purge leaves no entry");
-    assert_eq!(store.purge(items(inbox.id, 20), 1).await, Ok(1));
-    assert_eq!(store.purge(items(inbox.id, 99), 9).await, Ok(1), "exhausted items stay");
-    let unknown = store.purge(items(QueueId(99), 20), 9).await;
+    assert_eq!(purge(inbox.id, 20, 1).await, Ok(1));
+    assert_eq!(purge(inbox.id, 99, 9).await, Ok(1), "exhausted items stay");
+    let unknown = purge(QueueId(99), 20, 9).await;
     assert_eq!(unknown, Err(StoreError::QueueGone));
 
     let left = async |name| store.item(inbox.id, id(name)).await.unwrap().is_some();
@@ -67,12 +67,12 @@ async fn old_ownerships_are_purged_oldest_first() {
         let release = Action::Release { fence: fence(&state), claim: None };
         lease(&store, vec![command(name, user, release)]).await;
     }
-    let purge = |before| Purge::LeaseHistory { before: START + Span(before) };
-    assert_eq!(store.purge(purge(10), 9).await, Ok(0));
-    assert_eq!(store.purge(purge(30), 1).await, Ok(1));
+    let purge = |before, limit| store.purge(Purge::LeaseHistory, START + Span(before), limit);
+    assert_eq!(purge(10, 9).await, Ok(0));
+    assert_eq!(purge(30, 1).await, Ok(1));
     assert_eq!(store.history(resource("b"), Past::Newest { before: None }, 9).await.unwrap(), []);
     assert_eq!(store.history(resource("a"), Past::Newest { before: None }, 9).await.unwrap().len(), 2);
-    assert_eq!(store.purge(purge(30), 9).await, Ok(1));
+    assert_eq!(purge(30, 9).await, Ok(1));
     let left = store.history(resource("a"), Past::Newest { before: None }, 9).await.unwrap();
     assert_eq!((left.len(), left[0].at), (1, START + Span(30)));
 }

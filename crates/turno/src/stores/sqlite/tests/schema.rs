@@ -78,7 +78,7 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
     assert_eq!(due, [Resource::new("offered").unwrap()], "an offer is due at once");
     assert_eq!(store.epoch().await, Ok(Epoch(0)));
     assert_eq!(store.audit_head().await, Ok(Head::default()));
-    assert_eq!(store.purge(Purge::Items { queue: row.id, before: Time(79), by: Actor::system() }, 9).await, Ok(1));
+    assert_eq!(store.purge(Purge::Items(row.id, Actor::system()), Time(79), 9).await, Ok(1));
 }
 
 /// The state in which 0.1.0 left tasks when a finalize ended early.
