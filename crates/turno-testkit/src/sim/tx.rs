@@ -297,58 +297,35 @@ impl Tx {
 fn group(calls: &[Call], setup: &Setup) -> Group {
     match &calls[0].ask {
         Ask::Lease(_) => Group::Lease(LeaseGroup {
-            commands: calls
-                .iter()
-                .filter_map(|call| match &call.ask {
-                    Ask::Lease(command) => Some(command.clone()),
-                    _ => None,
-                })
-                .collect(),
+            commands: collect(calls, |ask| if let Ask::Lease(command) = ask { Some(command.clone()) } else { None }),
         }),
         Ask::Enqueue(_) => Group::Enqueue(EnqueueGroup {
-            calls: calls
-                .iter()
-                .filter_map(|call| match &call.ask {
-                    Ask::Enqueue(enqueue) => Some(enqueue.clone()),
-                    _ => None,
-                })
-                .collect(),
+            calls: collect(calls, |ask| if let Ask::Enqueue(call) = ask { Some(call.clone()) } else { None }),
         }),
         Ask::Settle(_) => Group::Settle(SettleGroup {
-            settlements: calls
-                .iter()
-                .filter_map(|call| match &call.ask {
-                    Ask::Settle(settle) => Some(settle.clone()),
-                    _ => None,
-                })
-                .collect(),
+            settlements: collect(calls, |ask| if let Ask::Settle(settle) = ask { Some(settle.clone()) } else { None }),
         }),
-        Ask::Claim { queue, want, item } => Group::Claim(ClaimGroup {
-            queue: queue_id(*queue),
-            policy: setup.queues[*queue].clone(),
-            version: 1,
-            claim: match item {
+        Ask::Claim { queue, want, item } => {
+            let wants = |ask: &Ask| if let Ask::Claim { want, .. } = ask { Some(want.clone()) } else { None };
+            let claim = match item {
                 Some(id) => Claim::Item { want: want.clone(), id: id.clone() },
-                None => Claim::Next(
-                    calls
-                        .iter()
-                        .filter_map(|call| match &call.ask {
-                            Ask::Claim { want, .. } => Some(want.clone()),
-                            _ => None,
-                        })
-                        .collect(),
-                ),
-            },
-        }),
+                None => Claim::Next(collect(calls, wants)),
+            };
+            let (queue, policy) = (queue_id(*queue), setup.queues[*queue].clone());
+            Group::Claim(ClaimGroup { queue, policy, version: 1, claim })
+        }
         Ask::Manage(group) => Group::Manage(group.clone()),
-        Ask::Typing { queue, key } => Group::Typing(TypingGroup {
-            queue: queue_id(*queue),
-            policy: setup.queues[*queue].clone(),
-            keys: vec![key.clone()],
-        }),
+        Ask::Typing { queue, key } => {
+            let (queue, policy) = (queue_id(*queue), setup.queues[*queue].clone());
+            Group::Typing(TypingGroup { queue, policy, keys: vec![key.clone()] })
+        }
         Ask::Task(command) => Group::Task(Box::new(TaskGroup { command: (**command).clone(), stock: true })),
         Ask::Pause { .. } | Ask::Finalize { .. } | Ask::Apply(_) => {
             unreachable!("the call is decided outside of groups")
         }
     }
+}
+
+fn collect<T>(calls: &[Call], command: impl Fn(&Ask) -> Option<T>) -> Vec<T> {
+    calls.iter().filter_map(|call| command(&call.ask)).collect()
 }

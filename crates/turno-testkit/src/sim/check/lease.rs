@@ -37,6 +37,15 @@ impl Own {
     }
 }
 
+/// A lease command and its answer.
+#[derive(Clone, Copy)]
+struct LeaseCall<'a> {
+    command: &'a Command,
+    answer: &'a Result<Outcome, Refused>,
+    view: &'a State,
+    now: Time,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Lease {
     decided_at: Time,
@@ -143,7 +152,7 @@ impl Leases {
             if unseen && (lease.born == 0 || commit.began < lease.born) {
                 continue;
             }
-            lease.step(command, answer, view, now)?;
+            lease.step(&LeaseCall { command, answer, view, now })?;
             if let Some(left) = &mut self.probing
                 && matches!(answer, Ok(Outcome::Claimed { .. }))
             {
@@ -200,7 +209,8 @@ impl Leases {
 }
 
 impl Lease {
-    fn step(&mut self, command: &Command, answer: &Result<Outcome, Refused>, view: &State, now: Time) -> Checked {
+    fn step(&mut self, call: &LeaseCall<'_>) -> Checked {
+        let LeaseCall { command, answer, view, now } = *call;
         let at = &command.resource;
         if now < self.decided_at {
             let text = format!("decided at {} after {}", now.0, self.decided_at.0);
@@ -221,11 +231,11 @@ impl Lease {
             Action::Heartbeat { .. } if pinned => return fault("L3", at, "a finalize blocked a heartbeat"),
             // A finalize pins the lease, so no other holder may take it.
             _ if pinned => {}
-            Action::Claim { .. } | Action::ForceClaim { .. } => self.claim(command, answer, view, now)?,
-            Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
-            Action::Release { .. } => self.release(command, answer, now)?,
-            Action::Leave { .. } => self.leave(command, answer, view, now)?,
-            Action::Keep { .. } => self.keep(command, answer, view, now)?,
+            Action::Claim { .. } | Action::ForceClaim { .. } => self.claim(call)?,
+            Action::Heartbeat { .. } => self.beat(call)?,
+            Action::Release { .. } => self.release(call)?,
+            Action::Leave { .. } => self.leave(call)?,
+            Action::Keep { .. } => self.keep(call)?,
             Action::ForceRelease { .. } => {
                 if let Some(own) = self.own.take() {
                     self.over(own, Reason::Forced);

@@ -10,7 +10,7 @@ use turno_core::lease::{Action, Beat, Command, Holder, Outcome, Refused};
 use turno_core::task;
 use turno_core::time::{Span, Time};
 
-type LeaseCall = (Command, Result<Outcome, Refused>);
+type Answered = (Command, Result<Outcome, Refused>);
 
 impl Leases {
     /// Returns the lease call within a task command and its answer, or `None` if the command has no lease call.
@@ -18,7 +18,7 @@ impl Leases {
         &self,
         command: &task::Command,
         outcome: &TaskOutcome,
-    ) -> Result<Option<LeaseCall>, Fault> {
+    ) -> Result<Option<Answered>, Fault> {
         let Some(id) = command.task else {
             return Ok(None);
         };

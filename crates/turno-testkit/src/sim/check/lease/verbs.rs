@@ -1,19 +1,14 @@
 //! Invariants of the lease actions claim, heartbeat, leave, keep and release.
 
 use super::super::{Checked, fault};
-use super::{Lease, Own};
+use super::{Lease, LeaseCall, Own};
 use turno_core::id::Fence;
-use turno_core::lease::{Action, Beat, Command, Holder, Outcome, Policy, Reason, Refused, State};
+use turno_core::lease::{Action, Beat, Command, Holder, Outcome, Policy, Reason, Refused};
 use turno_core::time::Time;
 
 impl Lease {
-    pub(super) fn claim(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
+    pub(super) fn claim(&mut self, call: &LeaseCall<'_>) -> Checked {
+        let LeaseCall { command, answer, view, now } = *call;
         let (at, who) = (&command.resource, &command.who);
         let forced = matches!(command.action, Action::ForceClaim { .. });
         match answer {
@@ -103,13 +98,8 @@ impl Lease {
         self.own.as_ref().is_some_and(|own| own.fence == fence && !own.kept && who.speaks_for(&own.holder))
     }
 
-    pub(super) fn beat(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
+    pub(super) fn beat(&mut self, call: &LeaseCall<'_>) -> Checked {
+        let LeaseCall { command, answer, view, now } = *call;
         let Action::Heartbeat { fence, idle, worked } = &command.action else {
             return Ok(());
         };
@@ -147,20 +137,15 @@ impl Lease {
     }
 
     /// Checks `leave`: it shortens the caller's own lease, never lengthens it, and affects no other.
-    pub(super) fn leave(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
+    pub(super) fn leave(&mut self, call: &LeaseCall<'_>) -> Checked {
+        let LeaseCall { command, answer, view, now } = *call;
         let Action::Leave { fence, claim, grace } = &command.action else {
             return Ok(());
         };
         let live = self.is_live(*fence, &command.who);
         let (Some(own), true) = (&mut self.own, live) else {
-            let release = Action::Release { fence: *fence, claim: *claim };
-            return self.release(&Command { action: release, ..command.clone() }, answer, now);
+            let action = Action::Release { fence: *fence, claim: *claim };
+            return self.release(&LeaseCall { command: &Command { action, ..command.clone() }, ..*call });
         };
         if claim.is_none_or(|claim| claim >= own.claim) {
             own.expires_at = own.expires_at.min(now + *grace);
@@ -176,13 +161,8 @@ impl Lease {
     }
 
     /// Checks `keep`: the caller's own lease stays held for exactly the given time, and no other lease changes.
-    pub(super) fn keep(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
+    pub(super) fn keep(&mut self, call: &LeaseCall<'_>) -> Checked {
+        let LeaseCall { command, answer, view, now } = *call;
         let Action::Keep { fence, claim, keep } = &command.action else {
             return Ok(());
         };
@@ -193,8 +173,8 @@ impl Lease {
         let live = self.is_live(*fence, &command.who);
         let current = |own: &&mut Own| live && claim.is_none_or(|claim| claim >= own.claim);
         let Some(own) = self.own.as_mut().filter(current) else {
-            let release = Action::Release { fence: *fence, claim: *claim };
-            return self.release(&Command { action: release, ..command.clone() }, answer, now);
+            let action = Action::Release { fence: *fence, claim: *claim };
+            return self.release(&LeaseCall { command: &Command { action, ..command.clone() }, ..*call });
         };
         own.expires_at = now + *keep;
         (own.kept, own.leaving) = (true, false);
@@ -207,7 +187,8 @@ impl Lease {
         Ok(())
     }
 
-    pub(super) fn release(&mut self, command: &Command, answer: &Result<Outcome, Refused>, now: Time) -> Checked {
+    pub(super) fn release(&mut self, call: &LeaseCall<'_>) -> Checked {
+        let LeaseCall { command, answer, now, .. } = *call;
         let Action::Release { fence, claim } = &command.action else {
             return Ok(());
         };
