@@ -12,4 +12,4 @@ pub mod model;
 pub mod postgres;
 pub mod sim;
 
-pub use example::example;
+pub use example::{example, queue_example};

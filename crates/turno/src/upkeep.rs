@@ -83,9 +83,7 @@ impl QueueHandle {
     /// It also runs automatically every hour. Unfinished items are never purged.
     ///
     /// ```
-    /// # use turno::queue::{Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// assert_eq!(queue.purge().await?, 0, "nothing is old enough yet");
     /// # Ok(()) });
     /// ```
@@ -101,9 +99,7 @@ impl QueueHandle {
     /// Counts the items that [`QueueHandle::purge`] would purge now. Needs `queues.manage`.
     ///
     /// ```
-    /// # use turno::queue::{Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// assert_eq!(queue.count_purgeable().await?, 0, "nothing is old enough yet");
     /// # Ok(()) });
     /// ```

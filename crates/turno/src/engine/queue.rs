@@ -240,9 +240,8 @@ impl QueueHandle {
     /// Enqueues all the items, or none if one of them is invalid.
     ///
     /// ```
-    /// # use turno::queue::{Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Draft;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// use turno::queue::Accepted;
     /// let twice = vec![Draft::json("hola")?.id("m-1")?, Draft::json("adiós")?.id("m-1")?];
     /// let answers = queue.enqueue(twice).await?;

@@ -62,10 +62,8 @@ impl WorkerLimit {
 /// A worker that is not started yet.
 ///
 /// ```
-/// # turno_testkit::example(async |turno| {
+/// # turno_testkit::queue_example(async |_, queue| {
 /// # use std::time::Duration;
-/// # use turno::{id::QueueName, queue::{Kind, Policy}};
-/// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
 /// # let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
 /// # drop(stop);
 /// use turno::queue::{Failed, Job};
@@ -303,9 +301,7 @@ impl Worker {
     /// at once. An unreachable database is retried.
     ///
     /// ```
-    /// # turno_testkit::example(async |turno| {
-    /// # use turno::{id::QueueName, queue::{Kind, Policy}};
-    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// let running = queue.worker(|_: turno::queue::Job<String>| async { Ok(()) }).start()?;
     /// running.stop().await;
     /// # Ok(()) });
@@ -324,9 +320,7 @@ impl Worker {
     /// access, for example because its token was revoked, returns that error.
     ///
     /// ```
-    /// # turno_testkit::example(async |turno| {
-    /// # use turno::{id::QueueName, queue::{Kind, Policy}};
-    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # let signal = std::future::ready(());
     /// queue.worker(|_: turno::queue::Job<String>| async { Ok(()) }).run_until(signal).await?;
     /// # Ok(()) });
@@ -355,10 +349,8 @@ impl RunningWorker {
     /// grace period, then drops them and returns their deliveries. Returns when all deliveries are settled or expired.
     ///
     /// ```
-    /// # turno_testkit::example(async |turno| {
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use std::time::Duration;
-    /// # use turno::{id::QueueName, queue::{Kind, Policy}};
-    /// # let queue = turno.put_queue(QueueName::new("mail")?, Policy::for_kind(Kind::Inbox)).await?;
     /// queue.enqueue(vec![turno::queue::Draft { payload: "1".into(), ..Default::default() }]).await?;
     /// let endless = |_: turno::queue::Job<u8>| std::future::pending();
     /// let running = queue.worker(endless).grace(Duration::ZERO).start()?;

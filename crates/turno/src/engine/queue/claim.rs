@@ -107,9 +107,8 @@ impl QueueHandle {
     /// The future may be dropped at any time: deliveries that it did not return go back to the queue.
     ///
     /// ```
-    /// # use turno::queue::{Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Draft;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// use std::time::Duration;
     /// use turno::queue::Claim;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -126,9 +125,7 @@ impl QueueHandle {
     /// handed out are still returned, so that a stopping caller leaves none behind.
     ///
     /// ```
-    /// # use turno::queue::{Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// use std::time::Duration;
     /// use turno::queue::Claim;
     /// let claim = Claim::by("worker-1").wait(Duration::from_secs(30));
@@ -235,9 +232,8 @@ impl QueueHandle {
     /// and `wait` have no effect.
     ///
     /// ```
-    /// # use turno::queue::{ClaimedItem, Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{ClaimedItem, Draft};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// use turno::queue::Claim;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let first = Claim::by("worker-1").request("r-1");

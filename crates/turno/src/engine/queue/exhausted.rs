@@ -39,9 +39,8 @@ impl QueueHandle {
     /// retry has its own transaction and its own audit entry.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft, Settlement};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::{queue::Act, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
@@ -59,9 +58,8 @@ impl QueueHandle {
     /// own transaction and its own audit entry.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Exhausted, Kind, Policy, Settlement};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft, Exhausted, Settlement};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::{queue::Act, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
     /// for (got, error) in queue.claim(Claim::by("worker-1").max(2)).await?.iter().zip(["no route", "bad address"]) {
@@ -97,9 +95,8 @@ impl QueueHandle {
     /// Counts the matching exhausted items, up to `limit`: a preview of [`QueueHandle::retry_matching`].
     ///
     /// ```
-    /// # use turno::queue::{Exhausted, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Exhausted;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// assert_eq!(queue.count_matching(&Exhausted::default(), 1_000).await?, 0);
     /// # Ok(()) });
     /// ```

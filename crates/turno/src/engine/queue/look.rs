@@ -42,9 +42,8 @@ impl QueueHandle {
     /// `after`.
     ///
     /// ```
-    /// # use turno::queue::{Draft, ItemQuery, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Draft, ItemQuery};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// use turno::queue::ItemState;
     /// queue.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("adiós")?.key("leo")?]).await?;
     /// let leos_items = ItemQuery { key: Some("leo".try_into()?), ..ItemQuery::default() };
@@ -71,9 +70,8 @@ impl QueueHandle {
     /// Returns one item with its attempts and errors.
     ///
     /// ```
-    /// # use turno::queue::{Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Draft;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let record = queue.item(id).await?.expect("the item was accepted");
     /// assert!(record.done.is_none() && record.errors.is_empty());
@@ -114,9 +112,8 @@ impl QueueHandle {
     /// Returns the number of items in each state.
     ///
     /// ```
-    /// # use turno::queue::{Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Draft;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// assert_eq!(queue.counts().await?.pending, 1);
     /// # Ok(()) });
@@ -130,9 +127,8 @@ impl QueueHandle {
     /// minute.
     ///
     /// ```
-    /// # use turno::queue::{Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Draft;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let overview = queue.overview().await?;
     /// assert_eq!((overview.counts.pending, overview.processed_last_minute), (1, 0));
@@ -160,9 +156,8 @@ impl QueueHandle {
     /// Returns why an item is not running, or which worker runs it. `None` if the item does not exist.
     ///
     /// ```
-    /// # use turno::queue::{Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::Draft;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// use std::time::Duration;
     /// use turno::queue::WhyReason;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Duration::from_secs(9))]).await?.remove(0);

@@ -32,9 +32,8 @@ impl QueueHandle {
     /// Queues an exhausted or failed item again, at its old position.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft, Settlement};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::{queue::Act, id::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
@@ -52,9 +51,8 @@ impl QueueHandle {
     /// audit keeps fingerprints of the old and the new payload.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft, Settlement};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::{queue::Act, id::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hloa")?]).await?.remove(0);
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
@@ -73,9 +71,8 @@ impl QueueHandle {
     /// Cancels a waiting item.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::id::Span;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// assert!(queue.cancel(id).await?.is_ok());
@@ -114,9 +111,8 @@ impl QueueHandle {
     /// Pauses hand-outs. Running deliveries continue.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::id::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -133,9 +129,8 @@ impl QueueHandle {
     /// Resumes hand-outs.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::id::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
@@ -155,9 +150,7 @@ impl QueueHandle {
     /// Returns the queue's row: id, policy, and whether it is paused.
     ///
     /// ```
-    /// # use turno::queue::{Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// assert_eq!(queue.row().await?.policy.max_attempts, 20);
     /// # Ok(()) });
     /// ```

@@ -69,9 +69,8 @@ impl QueueHandle {
     /// Settles deliveries and returns one answer per settlement, in order. A stale settlement changes nothing.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy, Settlement};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft, Settlement};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let reference = queue.claim(Claim::by("worker-1")).await?[0].reference;
     /// let answer = queue.settle(vec![Settlement::fail(reference, "busy")]).await?.remove(0);
@@ -110,9 +109,8 @@ impl QueueHandle {
     /// Acks whole deliveries.
     ///
     /// ```
-    /// # use turno::queue::{Claim, Draft, Kind, Policy};
-    /// # turno_testkit::example(async |turno| {
-    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// # use turno::queue::{Claim, Draft};
+    /// # turno_testkit::queue_example(async |_, queue| {
     /// # use turno::{queue::SettleOutcome, id::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let deliveries = queue.claim(Claim::by("worker-1")).await?;
