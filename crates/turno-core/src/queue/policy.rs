@@ -27,6 +27,11 @@ impl Kind {
             Kind::Sync => "sync",
         }
     }
+
+    /// Returns whether each item needs a key. The items of a key form a lane.
+    pub fn needs_key(self) -> bool {
+        self != Kind::Inbox
+    }
 }
 
 /// The effect of an exhausted head on its lane.

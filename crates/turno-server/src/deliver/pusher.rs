@@ -108,8 +108,12 @@ impl Sender for EndpointSender {
         self.figures.count(&self.name, outcome, took);
     }
 
-    fn is_down(&self, down: bool) {
-        self.figures.set_down(&self.name, down);
+    fn went_down(&self) {
+        self.figures.set_down(&self.name, true);
+    }
+
+    fn came_back(&self) {
+        self.figures.set_down(&self.name, false);
     }
 }
 

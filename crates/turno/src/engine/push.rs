@@ -43,8 +43,11 @@ pub trait Sender: Send + Sync + 'static {
     /// Reports how a delivery ended, and the time since its hand-out if it was tried. For metrics.
     fn ended(&self, _outcome: PushOutcome, _took: Option<Duration>) {}
 
-    /// Reports whether the destination is down. For metrics.
-    fn is_down(&self, _down: bool) {}
+    /// Reports that the destination is down. For metrics.
+    fn went_down(&self) {}
+
+    /// Reports that the destination is not down, or is called no more. For metrics.
+    fn came_back(&self) {}
 }
 
 /// The future of a call.
@@ -257,7 +260,7 @@ impl RunningPusher {
     pub async fn stop(mut self) {
         self.keeper.abort_all();
         self.worker.stop().await;
-        self.inner.settings.sender.is_down(false);
+        self.inner.settings.sender.came_back();
     }
 }
 

@@ -286,7 +286,7 @@ fn check_payload(payload: &str) -> Result<(), Invalid> {
 
 fn admit(draft: Draft, kind: Kind) -> Result<NewItem, Invalid> {
     check_payload(&draft.payload)?;
-    if kind != Kind::Inbox && draft.key.is_none() {
+    if kind.needs_key() && draft.key.is_none() {
         return Err(Invalid::new("key", Fault::KeyRequired));
     }
     draft.action.as_deref().map_or(Ok(()), check_action).map_err(|bad| Invalid::new("action", bad.into()))?;

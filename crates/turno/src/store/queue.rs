@@ -33,7 +33,7 @@ impl EnqueueGroup {
         let mut lanes: Vec<_> = self
             .calls
             .iter()
-            .filter(|call| call.policy.kind != Kind::Inbox)
+            .filter(|call| call.policy.kind.needs_key())
             .flat_map(|call| {
                 let size = Enqueue::front_size(&call.policy);
                 call.items.iter().filter_map(move |item| Some((call.queue, Lane::from_key(item.key.as_ref()?), size)))

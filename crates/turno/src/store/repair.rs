@@ -3,7 +3,7 @@
 use serde_json::Value;
 use turno_core::audit::{Actor, AuditAction, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueName, Seq};
-use turno_core::queue::{Changes, Kind, Lost, Policy, RepairRead, RepairRow, Repaired, repair};
+use turno_core::queue::{Changes, Lost, Policy, RepairRead, RepairRow, Repaired, repair};
 use turno_core::time::Time;
 
 use super::Damaged;
@@ -65,7 +65,7 @@ impl Found {
 impl RepairGroup {
     /// Returns the lane to rebuild: the one that the finding names, or that of the item it names.
     pub fn lane(&self, found: &Found) -> Option<Lane> {
-        let of_key = || found.key.as_ref().filter(|_| self.policy.kind != Kind::Inbox).map(Lane::from_key);
+        let of_key = || found.key.as_ref().filter(|_| self.policy.kind.needs_key()).map(Lane::from_key);
         self.damaged.lane.or_else(of_key)
     }
 

@@ -85,7 +85,10 @@ impl Inner {
             (true, false) => tracing::info!(queue = %self.name, "the destination is back"),
             _ => {}
         }
-        self.settings.sender.is_down(new.is_down());
+        match new.is_down() {
+            true => self.settings.sender.went_down(),
+            false => self.settings.sender.came_back(),
+        }
         self.update_limit();
     }
 

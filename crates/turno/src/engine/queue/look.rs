@@ -10,8 +10,7 @@ use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{Fence, ItemId, Key, Lane};
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{
-    AttemptError, FrontItem, Item, ItemState, Kind, Latency, Policy, Why, WhyRead, WhyReason, why_done, why_item,
-    why_key,
+    AttemptError, FrontItem, Item, ItemState, Latency, Policy, Why, WhyRead, WhyReason, why_done, why_item, why_key,
 };
 use turno_core::time::{Span, Time};
 
@@ -184,7 +183,7 @@ impl QueueHandle {
     pub async fn why_key(&self, key: Key) -> Result<Why, Error> {
         self.row_for_read().await?;
         let row = self.turno.inner.refresh(&self.name).await?;
-        let lane = (row.policy.kind != Kind::Inbox).then(|| Lane::from_key(&key));
+        let lane = row.policy.kind.needs_key().then(|| Lane::from_key(&key));
         let front = self.front(&row, lane).await?;
         let mut items: Vec<FrontItem> =
             front.items.iter().filter(|known| known.key.as_ref() == Some(&key)).cloned().collect();

@@ -306,7 +306,7 @@ fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resul
         return Ok(IntakeRow::Ack(Settle { reference, policy: queue.policy.clone(), act: Act::Complete }));
     }
     let key = maybe_name(row, 5, Key::new)?;
-    if queue.policy.kind != Kind::Inbox && key.is_none() {
+    if queue.policy.kind.needs_key() && key.is_none() {
         return Err(TripError::rejected("it has no key, and its queue has become one that needs keys"));
     }
     let item = NewItem {

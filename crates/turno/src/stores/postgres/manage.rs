@@ -12,7 +12,7 @@ use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{ClearGroup, ManageGroup, Outcomes, TypingGroup};
 use std::collections::HashMap;
 use turno_core::id::{Fence, Key, Lane, Seq};
-use turno_core::queue::{Changes, ClearRead, Item, Kind, ManageRead, Managed};
+use turno_core::queue::{Changes, ClearRead, Item, ManageRead, Managed};
 use turno_core::time::Time;
 
 /// Locks the item's lane and head, reads the item and the front, spares deliveries that applications are completing,
@@ -27,7 +27,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, T
     let lane = home
         .as_ref()
         .and_then(|(_, key, _)| key.as_ref())
-        .filter(|_| group.policy.kind != Kind::Inbox)
+        .filter(|_| group.policy.kind.needs_key())
         .map(Lane::from_key);
     let seq = home.as_ref().map_or(Seq(0), |(seq, _, _)| *seq);
     let mut calls = Vec::with_capacity(6);
