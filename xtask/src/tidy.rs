@@ -5,6 +5,7 @@
 
 mod bundle;
 mod clocks;
+mod dependencies;
 mod form;
 mod invariants;
 mod layers;
@@ -46,6 +47,7 @@ const CHECKS: &[Check] = &[
     ("every requirement of the sync preset has its tests", invariants::every_requirement_is_tested),
     ("web/turno.js is joined from its modules", bundle::is_joined),
     ("no machine's paths, no registry's hosts", places::nowhere),
+    ("every dependency has a row with its reason", dependencies::have_rows),
     ("comments and pages name their subjects", words::no_riddles),
     ("functions and types have names that say something", names::say_something),
 ];
