@@ -6,6 +6,7 @@
 mod api;
 mod browser;
 mod bundle;
+mod deny;
 mod dist;
 mod docs;
 mod npm;
@@ -25,6 +26,7 @@ cargo xtask test --only STEP[,STEP]   some steps, while developing
 cargo xtask list                      the steps and what each one checks
 cargo xtask versions [--only N,N]     the stores on PostgreSQL 14 to 18, and each database alone
 cargo xtask bundle                    joins web/turno/*.js into web/turno.js
+cargo xtask deny                      advisories, licences and sources of all dependencies (needs the network)
 cargo xtask dist                      packages for users, in target/dist/packages/
 cargo xtask dist --image              also the container image, on Debian's image from a registry
 cargo xtask dist --debootstrap        also the container image, on a base made by debootstrap (as root)
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["versions", "--only", numbers] => versions::run(Some(numbers)),
         ["list"] => test::list(),
         ["bundle"] => bundle::run(),
+        ["deny"] => deny::run(),
         ["dist", rest @ ..] => dist::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -13,6 +13,7 @@ mod markdown;
 mod names;
 mod places;
 mod rust;
+mod sources;
 mod sql;
 mod tree;
 mod twins;
@@ -48,6 +49,7 @@ const CHECKS: &[Check] = &[
     ("web/turno.js is joined from its modules", bundle::is_joined),
     ("no machine's paths, no registry's hosts", places::nowhere),
     ("every dependency has a row with its reason", dependencies::have_rows),
+    ("dependencies come from allowed sources", sources::are_allowed),
     ("comments and pages name their subjects", words::no_riddles),
     ("functions and types have names that say something", names::say_something),
 ];
