@@ -4,13 +4,16 @@
 //! times are `SOURCE_DATE_EPOCH` or the commit's. `--check` installs, starts, upgrades and removes what was made.
 
 mod archive;
+mod crates;
 mod deb;
 mod files;
 mod image;
+mod licences;
 mod lifecycle;
 mod manifests;
 mod program;
 mod sandbox;
+mod sbom;
 mod stage;
 mod unit;
 
@@ -86,10 +89,12 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
 struct Made {
     stage: Stage,
     package: PathBuf,
+    /// The list of what the program contains.
+    sbom: PathBuf,
 }
 
 fn make(options: &Options) -> Result<Made, Problem> {
-    prepare(&["dpkg-shlibdeps", "strip", "systemd-analyze"])?;
+    prepare(&["dpkg-shlibdeps", "jq", "strip", "systemd-analyze"])?;
     let output = folder("packages")?;
     files::empty_folder(&output)?;
     let program = options.program.clone().map_or_else(|| compile(&options.profile), Ok)?;
@@ -101,10 +106,11 @@ fn make(options: &Options) -> Result<Made, Problem> {
     if let Some(base) = &options.base {
         image::build(base, &context, &output)?;
     }
+    let sbom = sbom::write(&stage, &output)?;
     archive::checksums(&output)?;
     println!("made in {}:", output.display());
     tool("ls").args(["-l"]).arg(&output).run()?;
-    Ok(Made { stage, package })
+    Ok(Made { stage, package, sbom })
 }
 
 /// Builds `turno` and returns its path.
@@ -127,6 +133,7 @@ pub(crate) fn test() -> StepResult {
 fn inspect(made: &Made) -> StepResult {
     unit::check(&made.stage)?;
     deb::check(&made.package)?;
+    sbom::check(&made.sbom)?;
     manifests::compare()
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::program::tool;
-use super::{RELEASED, files, folder, source};
+use super::{RELEASED, crates, files, folder, source};
 use crate::tools::{Problem, StepResult, root};
 
 /// Shells with a completion script: the name, and the file's name in the archive.
@@ -76,31 +76,11 @@ fn epoch() -> Result<String, Problem> {
     }
 }
 
-/// Lists the crates in the program, with their versions and licences.
+/// Lists the crates of other projects in the program, with their versions and licences.
 fn third_party() -> Result<String, Problem> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let arguments = ["tree", "--locked", "--package", "turno-server", "--edges", "normal", "--prefix", "none"];
-    let tree = tool(&cargo).args(arguments).args(["--format", "{p}: {l}"]).within(&root()).capture()?;
-    let mut crates: Vec<&str> = tree.lines().filter(|line| is_foreign(line)).collect();
-    crates.sort_unstable();
-    crates.dedup();
-    Ok(format!("turno contains these crates, under these licences:\n\n{}\n", crates.join("\n")))
-}
-
-/// Returns whether a line names a crate of a registry. Crates of this repository have their folder after the version.
-fn is_foreign(line: &str) -> bool {
-    !line.is_empty() && !line.contains(" (/") && !line.ends_with("(*)")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn crates_of_the_repository_and_repeated_lines_are_no_third_party() {
-        assert!(is_foreign("bytes v1.11.0: MIT"));
-        assert!(is_foreign("serde_derive v1.0.0 (proc-macro): MIT OR Apache-2.0"));
-        assert!(!is_foreign("turno v0.2.0 (/somewhere/crates/turno): MIT OR Apache-2.0"));
-        assert!(!is_foreign("bytes v1.11.0: MIT (*)"));
-    }
+    let crates = crates::read()?;
+    let foreign = crates.iter().filter(|(_, entry)| entry.checksum.is_some());
+    let lines: Vec<String> =
+        foreign.map(|((name, version), entry)| format!("{name} v{version}: {}", entry.licence)).collect();
+    Ok(format!("turno contains these crates, under these licences:\n\n{}\n", lines.join("\n")))
 }
