@@ -36,6 +36,7 @@ mod manage;
 mod policy;
 mod repair;
 mod settle;
+mod settler;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -56,6 +57,7 @@ pub use manage::{
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use repair::{Lost, RepairRead, RepairRow, Repaired, repair};
 pub use settle::{Act, DeliveryRef, LimitedBy, Loaded, Member, Settle, SettleOutcome, settle};
+pub use settler::Settler;
 pub use state::ItemState;
 pub use token::BadDelivery;
 pub use trace::{FailedAttempt, Trace};

@@ -351,6 +351,7 @@ audit-lock_force_release = Released a lock by force
 audit-item_retry = Retried an item
 audit-item_edit = Corrected and retried
 audit-item_cancel = Cancelled an item
+audit-delivery_settle = Settled a delivery of another account
 audit-lane_clear = Cleared a lane
 audit-database_life = Database restored or failed over: counters moved
 audit-queue_repair = Repaired a queue

@@ -351,6 +351,7 @@ audit-lock_force_release = Liberó un bloqueo a la fuerza
 audit-item_retry = Reintentó un elemento
 audit-item_edit = Corrigió y reintentó
 audit-item_cancel = Canceló un elemento
+audit-delivery_settle = Resolvió una entrega de otra cuenta
 audit-lane_clear = Vació un carril
 audit-database_life = Base de datos restaurada o conmutada: se adelantaron los contadores
 audit-queue_repair = Reparó una cola

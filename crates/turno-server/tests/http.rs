@@ -72,6 +72,8 @@ mod queue_settle;
 mod receiver;
 #[path = "http/room.rs"]
 mod room;
+#[path = "http/scopes.rs"]
+mod scopes;
 #[path = "http/shared_inbox.rs"]
 mod shared_inbox;
 #[path = "http/sign_in.rs"]
@@ -154,6 +156,7 @@ fn main() {
             task_override::all(),
             task_exclusive::all(),
             chat_bot::all(),
+            scopes::all(),
             shared_inbox::all(),
             sign_in::all(),
             sync::all(),

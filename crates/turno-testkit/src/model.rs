@@ -21,7 +21,7 @@ use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{DeliveryRef, SettleOutcome, Waited};
+use turno::core::queue::{DeliveryRef, Trace, Waited};
 use turno::core::task::{Apply, Note, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::{
@@ -233,7 +233,7 @@ impl ItemReader for Model {
         ready(Ok(of.filter(|at| *at > after).min()))
     }
 
-    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Trace>> {
         let rows = self.rows();
         ready(Ok(reference.iter().map(|reference| rows.settled(reference)).collect()))
     }

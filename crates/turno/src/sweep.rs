@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use turno_core::id::QueueId;
-use turno_core::queue::{Act, Policy, Settle, SettleOutcome};
+use turno_core::queue::{Act, Policy, Settle, SettleOutcome, Settler};
 use turno_core::time::{Span, Time};
 
 /// The interval of the background sweep.
@@ -69,7 +69,12 @@ impl Sweep {
             let settlements: Vec<Settle> = expired
                 .into_iter()
                 .filter_map(|reference| {
-                    Some(Settle { reference, policy: policies.get(&reference.queue)?.clone(), act: Act::Expire })
+                    Some(Settle {
+                        reference,
+                        policy: policies.get(&reference.queue)?.clone(),
+                        act: Act::Expire,
+                        by: Settler::Server,
+                    })
                 })
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");

@@ -16,6 +16,8 @@ pub enum AuditAction {
     ItemEdit,
     /// An item was cancelled.
     ItemCancel,
+    /// A delivery of another account was settled.
+    DeliverySettle,
     /// The waiting items of a lane were cancelled.
     LaneClear,
     /// The database began another life, after a restore or a failover.
@@ -67,12 +69,13 @@ pub struct UnknownAction(pub String);
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [AuditAction; 26] = [
+    pub const ALL: [AuditAction; 27] = [
         AuditAction::LockForceClaim,
         AuditAction::LockForceRelease,
         AuditAction::ItemRetry,
         AuditAction::ItemEdit,
         AuditAction::ItemCancel,
+        AuditAction::DeliverySettle,
         AuditAction::LaneClear,
         AuditAction::DatabaseLife,
         AuditAction::QueuePut,
@@ -104,6 +107,7 @@ impl AuditAction {
             AuditAction::ItemRetry => "item_retry",
             AuditAction::ItemEdit => "item_edit",
             AuditAction::ItemCancel => "item_cancel",
+            AuditAction::DeliverySettle => "delivery_settle",
             AuditAction::LaneClear => "lane_clear",
             AuditAction::DatabaseLife => "database_life",
             AuditAction::QueuePut => "queue_put",

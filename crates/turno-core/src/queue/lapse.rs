@@ -5,7 +5,7 @@
 use super::manage::ManageRead;
 use super::settle::{expire_alone, settle};
 use super::{
-    Act, AttemptError, Changes, DeliveryRef, Done, Item, Loaded, Member, Policy, Settle, SettleOutcome,
+    Act, AttemptError, Changes, DeliveryRef, Done, Item, Loaded, Member, Policy, Settle, SettleOutcome, Settler,
     UncountedDelivery,
 };
 use crate::time::Time;
@@ -47,7 +47,7 @@ pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Opt
         lane.into_iter().partition(|item| item.fence == fence && item.expires_at.is_some());
     let members = members.into_iter().map(|item| Member { item, id: None }).collect();
     let mut loaded = Loaded { members, next: others.into_iter().next() };
-    let command = Settle { reference, policy: policy.clone(), act: Act::Expire };
+    let command = Settle { reference, policy: policy.clone(), act: Act::Expire, by: Settler::Server };
     if settle(&command, &mut loaded, read.now, &mut changes) != SettleOutcome::Expired {
         return (changes, None);
     }

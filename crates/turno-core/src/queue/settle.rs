@@ -1,12 +1,12 @@
 //! Settles deliveries: ack, fail, return, heartbeat, and expiry, which is a settlement by the clock.
 //!
-//! Every settlement needs the live fence. With any other fence it is stale and changes nothing: no state, no attempt,
-//! no error, no lane.
+//! Every settlement needs the live fence, and a caller who may settle the delivery ([`Settler`]). Otherwise it is stale
+//! and changes nothing: no state, no attempt, no error, no lane.
 
 mod park;
 
 use super::trace::NOT_SETTLED;
-use super::{AttemptError, Changes, Delivery, Ended, Item, Kind, Last, Policy, UncountedDelivery};
+use super::{AttemptError, Changes, Delivery, Ended, Item, Kind, Last, Policy, Settler, UncountedDelivery};
 use crate::event::EventName;
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::clip_text;
@@ -45,6 +45,8 @@ pub struct Settle {
     pub policy: Policy,
     /// How to settle it.
     pub act: Act,
+    /// The caller.
+    pub by: Settler,
 }
 
 /// The ways to settle.
@@ -171,7 +173,7 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.reference.fence) else {
         return SettleOutcome::Stale;
     };
-    if !matches_name(&command.reference, &loaded.members) {
+    if !matches_name(&command.reference, &loaded.members) || !command.by.may(&command.act, first.holder.as_ref()) {
         return SettleOutcome::Stale;
     }
     // `Expire` needs an expired delivery, every other act a live one. `Complete` was live in its own transaction.

@@ -2,7 +2,7 @@
 //!
 //! A repeated settlement is answered from the trace, so that it gets the same answer as the first one.
 
-use super::{AttemptError, Done, Ended, Last, SettleOutcome, UncountedDelivery};
+use super::{AttemptError, Done, Ended, Last, SettleOutcome, UncountedDelivery, WorkerName};
 use crate::id::Fence;
 use crate::time::Time;
 
@@ -33,6 +33,8 @@ pub struct Trace {
     pub back: Option<Last>,
     /// The failed attempt under this fence.
     pub failed: Option<FailedAttempt>,
+    /// The worker of the delivery.
+    pub holder: Option<WorkerName>,
 }
 
 /// A failed attempt, as far as a repeated settlement needs it.
@@ -48,10 +50,14 @@ impl Trace {
     /// Collects the trace of the delivery under `fence` from the rows of one of its items.
     pub fn find(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[UncountedDelivery]) -> Trace {
         let failed = errors.iter().rev().find(|error| error.fence == fence);
+        let done = done.filter(|done| done.fence == fence);
+        let back = came_back.iter().find(|back| back.fence == fence);
+        let holders = [failed.map(|error| &error.holder), done.map(|done| &done.holder), back.map(|back| &back.holder)];
         Trace {
-            ended: done.filter(|done| done.fence == fence).map(|done| done.ended),
-            back: came_back.iter().find(|back| back.fence == fence).map(|back| back.how),
+            ended: done.map(|done| done.ended),
+            back: back.map(|back| back.how),
             failed: failed.map(|error| FailedAttempt { expired: error.expired, retry_at: error.retry_at }),
+            holder: holders.into_iter().flatten().flatten().next().cloned(),
         }
     }
 

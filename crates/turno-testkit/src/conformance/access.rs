@@ -7,12 +7,12 @@ use turno::core::access::{ChangeRefused, Denied, Permission, Role};
 use turno::core::event::{Topic, Topics};
 use turno::core::id::{Instance, Resource, UserId};
 use turno::core::lease::{Action, Cause, Command, Holder, Outcome, Refused};
-use turno::core::queue::{Kind, Policy};
+use turno::core::queue::{Act, Kind, Policy, SettleOutcome};
 use turno::core::task::{self, Goods, Movement, NewLine, TaskId};
 use turno::core::time::Span;
 use turno::event::{Live, Subscription};
 use turno::lease::LeaseAnswer;
-use turno::queue::{Claim, Job};
+use turno::queue::{Claim, Job, Settlement};
 use turno::store::{AuditQuery, LeaseQuery};
 use turno::task::NewTask;
 use turno::{Error, Misuse, Turno};
@@ -37,6 +37,7 @@ super::cases![
     a_listener_gets_only_permitted_events_and_only_while_permitted,
     a_worker_whose_token_is_revoked_stops_with_an_error,
     a_caller_cannot_choose_the_times_of_a_lease,
+    a_delivery_belongs_to_the_account_that_claimed_it,
 ];
 
 pub(super) fn user(id: &str) -> UserId {
@@ -467,4 +468,28 @@ async fn a_session_can_lock_and_finalize_its_task(world: World) {
     let done = paco.task_finalize(id, paco.holder(None), fence).await.unwrap();
     assert_eq!(done.answer.unwrap().status, task::Status::Completed);
     assert!(paco.task_get(TaskId(id.0 + 1)).await.is_err(), "the session is restricted to one task");
+}
+
+async fn a_delivery_belongs_to_the_account_that_claimed_it(world: World) {
+    let (a, b) = (world.turno.clone(), world.instance().await);
+    let queue = a.put_queue("mails", Policy::for_kind(Kind::Lane).window(Duration::ZERO)).await.unwrap();
+    queue.enqueue(vec![draft("k", "m-1"), draft("k", "m-2")]).await.unwrap();
+    let (ana, leo) = (person(&a, "ana", Role::Editor).await, person(&b, "leo", Role::Editor).await);
+    let eva = person(&b, "eva", Role::Admin).await;
+    let (of_ana, of_leo) = (ana.queue("mails").await.unwrap(), leo.queue("mails").await.unwrap());
+    let got = of_ana.claim(Claim::by("w")).await.unwrap().remove(0).reference;
+    let acts = [Settlement::ack(got), Settlement::fail(got, "x"), Settlement::give_back(got)];
+    for act in acts.into_iter().chain([Settlement { reference: got, act: Act::Beat }]) {
+        let answer = of_leo.settle(vec![act.clone()]).await.unwrap().remove(0);
+        assert_eq!((answer.outcome, answer.repeated), (SettleOutcome::Stale, false), "{act:?}");
+    }
+    // A manager on another instance settles it. The worker's later repeat and the manager's get the same answer.
+    let of_eva = eva.queue("mails").await.unwrap();
+    assert_eq!(of_eva.ack([got]).await.unwrap()[0].outcome, SettleOutcome::Acked);
+    assert!(of_ana.ack([got]).await.unwrap()[0].repeated && of_eva.ack([got]).await.unwrap()[0].repeated);
+    assert_eq!(of_leo.ack([got]).await.unwrap()[0].outcome, SettleOutcome::Stale, "the answer is not leo's");
+    let query = AuditQuery { action: Some("delivery_settle".to_owned()), limit: 9, ..AuditQuery::default() };
+    let entries = a.audit(query).await.unwrap();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!((entries[0].actor.user.as_str(), &*entries[0].resource), ("eva", "mails"));
 }

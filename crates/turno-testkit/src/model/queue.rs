@@ -5,8 +5,7 @@ use crate::db::BOTTOM;
 use turno::core::audit::Actor;
 use turno::core::id::{QueueId, Seq};
 use turno::core::queue::{
-    Changes, ClaimRead, ClearRead, DeliveryRef, Done, Ended, EnqueueRead, Item, ManageRead, Settle, SettleOutcome,
-    Trace,
+    Changes, ClaimRead, ClearRead, DeliveryRef, Done, Ended, EnqueueRead, Item, ManageRead, Settle, Trace,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -34,11 +33,11 @@ impl Rows {
         Outcomes::Enqueue(answers)
     }
 
-    pub(super) fn settled(&self, reference: &DeliveryRef) -> Option<SettleOutcome> {
+    pub(super) fn settled(&self, reference: &DeliveryRef) -> Trace {
         let (seq, db) = (&reference.seq, &self.db);
         let errors = db.errors.get(seq).map_or(&[][..], Vec::as_slice);
         let came_back = db.came_back.get(seq).map_or(&[][..], Vec::as_slice);
-        Trace::find(reference.fence, db.done.get(seq), errors, came_back).settled()
+        Trace::find(reference.fence, db.done.get(seq), errors, came_back)
     }
 
     /// Returns the items handed out before to a claim with the same request id.
@@ -84,7 +83,8 @@ impl Rows {
     pub(super) fn settle(&mut self, group: &SettleGroup, now: Time) -> Outcomes {
         let load = |settle: &Settle| self.db.load(&settle.reference, true, BOTTOM);
         let loaded = group.settlements.iter().map(load).collect();
-        let (changes, answers) = group.decide(SettleRead { now, loaded });
+        let read = SettleRead { now, loaded, head: Some(self.db.head) };
+        let (changes, answers) = group.decide(read);
         self.write(changes);
         Outcomes::Settle { now, answers }
     }

@@ -3,8 +3,8 @@
 use super::Pending;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{
-    AttemptError, Body, DeliveryRef, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, SettleOutcome,
-    UncountedDelivery, Waited, WorkerName,
+    AttemptError, Body, DeliveryRef, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, Trace, UncountedDelivery,
+    Waited, WorkerName,
 };
 use turno_core::time::Time;
 
@@ -253,7 +253,7 @@ pub trait ItemReader {
     /// Returns how deliveries ended that are no longer live under these fences. An entry is `Some` only if a settlement
     /// of exactly that fence ended the delivery. Repeated settlements are answered from this. One per entry, in order.
     /// The rule is [`Trace::settled`](turno_core::queue::Trace::settled).
-    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>>;
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Trace>>;
 
     /// Returns one item with its body, state, errors and returned hand-outs.
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;

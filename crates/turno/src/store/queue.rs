@@ -5,10 +5,11 @@ mod change;
 pub use change::{PauseQueue, Push, PushChange, PutChange, PutDecision, PutQueue, QueueRow, purge_entry};
 
 use super::Pending;
+use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use turno_core::audit::Actor;
+use turno_core::audit::{Actor, AuditAction, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::limits::{CLAIM_HEADS_MAX, PROBE_HEADS};
 use turno_core::queue::{
@@ -250,6 +251,8 @@ pub struct SettleRead {
     pub now: Time,
     /// One per settlement, in the same order.
     pub loaded: Vec<Loaded>,
+    /// The head of the audit, locked after all other rows. Needed if [`SettleGroup::audits`] is true.
+    pub head: Option<Head>,
 }
 
 impl SettleGroup {
@@ -267,13 +270,19 @@ impl SettleGroup {
         matches!(&self.settlements[index].act, Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. })
     }
 
+    /// Returns whether a caller settles the delivery of another account, so that the head of the audit must be locked.
+    pub fn audits(&self, loaded: &[Loaded]) -> bool {
+        self.settlements.iter().zip(loaded).any(|(command, loaded)| command.by.overrides(holder(loaded)).is_some())
+    }
+
     /// Decides every settlement in the order of arrival. Of two settlements of the same delivery only the first counts.
     ///
     /// Heartbeats are decided last, because a delivery that is settled in the same group needs no renewal. So no row is
     /// written twice.
     pub fn decide(&self, read: SettleRead) -> (Changes, Vec<SettleOutcome>) {
-        let SettleRead { now, mut loaded } = read;
+        let SettleRead { now, mut loaded, head } = read;
         let mut changes = Changes::default();
+        let mut entries = Vec::new();
         let mut over: HashMap<DeliveryRef, SettleOutcome> = HashMap::new();
         let mut answers = vec![SettleOutcome::Stale; self.settlements.len()];
         for beats in [false, true] {
@@ -282,20 +291,49 @@ impl SettleGroup {
                     continue;
                 }
                 match over.get(&command.reference) {
-                    Some(renewed @ SettleOutcome::Renewed { .. }) => answers[index] = renewed.clone(),
+                    Some(renewed @ SettleOutcome::Renewed { .. })
+                        if command.by.may(&command.act, holder(&loaded[index])) =>
+                    {
+                        answers[index] = renewed.clone();
+                    }
                     Some(_) => {}
                     None => {
+                        let entry = override_entry(command, &loaded[index]);
                         let answer = settle(command, &mut loaded[index], now, &mut changes);
                         if !matches!(answer, SettleOutcome::Stale | SettleOutcome::NotInDelivery) {
                             over.insert(command.reference, answer.clone());
+                            entries.extend(entry);
                         }
                         answers[index] = answer;
                     }
                 }
             }
         }
+        changes.audit = chain(&mut head.unwrap_or_default(), now, entries);
         (changes, answers)
     }
+}
+
+/// Returns the worker of a delivery.
+fn holder(loaded: &Loaded) -> Option<&WorkerName> {
+    loaded.members.first()?.item.holder.as_ref()
+}
+
+/// Returns the audit entry for a settlement of another account's delivery.
+fn override_entry(command: &Settle, loaded: &Loaded) -> Option<Draft> {
+    let holder = holder(loaded);
+    let (actor, queue) = command.by.overrides(holder)?;
+    let act = match &command.act {
+        Act::Fail { .. } => "fail",
+        Act::Return { .. } => "return",
+        _ => "ack",
+    };
+    Some(Draft::new(actor.clone(), AuditAction::DeliverySettle, queue.as_str()).with([
+        ("delivery", Value::from(command.reference.token())),
+        ("fence", Value::from(command.reference.fence.0)),
+        ("act", Value::from(act)),
+        ("holder", holder.map_or(Value::Null, |holder| Value::from(holder.to_string()))),
+    ]))
 }
 
 /// Typing signals for one queue.

@@ -169,7 +169,7 @@ impl Shelf {
             .find(|item| item.lane.is_some() && item.lane == reference.lane && !is_member(item));
         let mut loaded = Loaded { members, next };
         let mut changes = Changes::default();
-        let command = Settle { reference, policy: self.policy.clone(), act };
+        let command = Settle { reference, policy: self.policy.clone(), act, by: Settler::Server };
         let outcome = settle(&command, &mut loaded, self.now, &mut changes);
         self.write(changes);
         outcome

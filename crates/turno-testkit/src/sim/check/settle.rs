@@ -6,7 +6,7 @@ use crate::sim::message::{Ask, Reply};
 use turno::store::ManageGroup;
 use turno_core::id::{Fence, Seq};
 use turno_core::queue::{
-    Act, Changes, DeliveryRef, Done, Ended, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome,
+    Act, Changes, DeliveryRef, Done, Ended, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome, Settler,
     UncountedDelivery,
 };
 use turno_core::time::Time;
@@ -151,7 +151,7 @@ impl Queues<'_> {
             changes.done.extend(changes.update.iter().filter(|row| row.seq == seq).map(exhausted));
         }
         let reference = DeliveryRef { queue: group.queue, seq: first, lane: None, size, fence };
-        let settle = Settle { reference, policy: group.policy.clone(), act: Act::Expire };
+        let settle = Settle { reference, policy: group.policy.clone(), act: Act::Expire, by: Settler::Server };
         let settled = self.settle(&settle, &SettleOutcome::Expired, commit.now, &changes)?;
         Ok(settled.then_some(fence))
     }

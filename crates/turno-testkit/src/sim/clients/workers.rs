@@ -6,7 +6,7 @@ use crate::sim::message::{Ask, Reply, WorkerDelivery};
 use crate::sim::setup::{GROUPED, HOLD, INBOX, QUEUES, SINGLE, SYNC, queue_id};
 use std::sync::Arc;
 use turno_core::id::Fence;
-use turno_core::queue::{Act, ClaimRequest, DeliveryRef, Settle, SettleOutcome};
+use turno_core::queue::{Act, ClaimRequest, DeliveryRef, Settle, SettleOutcome, Settler};
 use turno_core::time::Span;
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Worker {
         if !scene.draining && scene.rng.percent(2) {
             reference.fence = Fence(reference.fence.0 + scene.rng.between(-3, 3));
         }
-        Settle { reference, policy: scene.setup.queues[self.queue].clone(), act }
+        Settle { reference, policy: scene.setup.queues[self.queue].clone(), act, by: Settler::Server }
     }
 
     fn learn(&mut self, reply: Reply, scene: &mut Scene<'_>) -> Next {

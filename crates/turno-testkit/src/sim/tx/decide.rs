@@ -51,7 +51,7 @@ impl Tx {
                 Some(self.decide_claim(group, read, env, replies))
             }
             (Group::Settle(group), Read::Settle(loaded)) => {
-                let (changes, answers) = decide_settle(group, SettleRead { now, loaded }, env);
+                let (changes, answers) = decide_settle(group, SettleRead { now, loaded, head: None }, env);
                 replies.extend(answers.into_iter().map(Reply::Settle));
                 Some(changes)
             }

@@ -13,7 +13,7 @@ use crate::sim::tx::{Committed, Env, Progress, Tx};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use turno::clock::{Clock, Manual};
-use turno_core::queue::{Act, Settle, SettleOutcome};
+use turno_core::queue::{Act, Settle, SettleOutcome, Settler};
 
 /// How often a call on a pinned lease is repeated.
 const PINNED_TRIES: u32 = 40;
@@ -238,7 +238,7 @@ impl World<'_> {
                 self.swept.entry(reference.fence).or_insert(seen);
             }
             let policy = self.setup.queues[reference.queue.0 as usize].clone();
-            let ask = Ask::Settle(Settle { reference, policy, act: Act::Expire });
+            let ask = Ask::Settle(Settle { reference, policy, act: Act::Expire, by: Settler::Server });
             let call = Box::new(Call::new(0, NO_CLIENT, ask));
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });

@@ -10,7 +10,7 @@ use super::{Job, Waiting};
 use crate::store::{ClaimGroup, ClaimOutcome};
 use tokio::sync::{mpsc, oneshot};
 use turno_core::id::QueueId;
-use turno_core::queue::{Act, Delivery, DeliveryRef, Policy, Settle};
+use turno_core::queue::{Act, Delivery, DeliveryRef, Policy, Settle, Settler};
 
 /// The outcome of a claim. If it is dropped before [`ClaimAnswer::take`], its deliveries are returned.
 pub(crate) struct ClaimAnswer {
@@ -41,6 +41,7 @@ impl ReturnPath {
                 reference: DeliveryRef::new(self.queue, &delivery),
                 policy: self.policy.clone(),
                 act: Act::Return { error: None },
+                by: Settler::Server,
             })
             .collect();
         if settlements.is_empty() || self.kept {

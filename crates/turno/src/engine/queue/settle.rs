@@ -10,7 +10,7 @@ use turno_core::access::Permission;
 use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{ItemId, Seq};
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Act, DeliveryRef, Settle, SettleOutcome, Trace};
+use turno_core::queue::{Act, DeliveryRef, Settle, SettleOutcome, Settler, Trace};
 
 /// A worker's settlement of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,18 +88,16 @@ impl QueueHandle {
             let seq = if reference.queue == row.id { reference.seq } else { Seq(0) };
             DeliveryRef { queue: row.id, seq, ..reference }
         };
-        let acts: Vec<(DeliveryRef, Act)> = settlements
-            .iter()
-            .map(|settlement| (in_this_queue(settlement.reference), settlement.act.clone()))
-            .collect();
-        let policy = row.policy.clone();
-        let batch = settlements.into_iter().map(|settlement| Settle {
-            reference: in_this_queue(settlement.reference),
-            policy: policy.clone(),
-            act: settlement.act,
-        });
-        let batch: Vec<Settle> = batch.collect();
-        let (_, outcomes) = self.turno.submit(Needs::permission(Permission::QueuesConsume), batch, Job::Settle).await?;
+        let acts: Vec<(DeliveryRef, Act)> =
+            settlements.into_iter().map(|settlement| (in_this_queue(settlement.reference), settlement.act)).collect();
+        // The settler is built for each submission, because access may have changed since the last one.
+        let job = |acts: Vec<(DeliveryRef, Act)>, reply| {
+            let (policy, by) = (&row.policy, self.settler());
+            let settle = |(reference, act)| Settle { reference, policy: policy.clone(), act, by: by.clone() };
+            Job::Settle(acts.into_iter().map(settle).collect(), reply)
+        };
+        let needs = Needs::permission(Permission::QueuesConsume);
+        let (_, outcomes) = self.turno.submit(needs, acts.clone(), job).await?;
         let mut answers: Vec<Settled> =
             outcomes.into_iter().map(|outcome| Settled { outcome, repeated: false }).collect();
         self.recognise_repeats(&acts, &mut answers).await?;
@@ -121,6 +119,17 @@ impl QueueHandle {
     pub async fn ack(&self, references: impl IntoIterator<Item = DeliveryRef>) -> Result<Vec<Settled>, Error> {
         let ack = |reference| Settlement { reference, act: Act::Ack { through: None } };
         self.settle(references.into_iter().map(ack).collect()).await
+    }
+
+    /// Returns the caller of this handle, for its settlements.
+    fn settler(&self) -> Settler {
+        match self.turno.principal() {
+            None => Settler::Server,
+            Some(principal) if principal.permissions.has(Permission::QueuesManage) => {
+                Settler::Manager { actor: principal.actor(), queue: self.name.clone() }
+            }
+            Some(principal) => Settler::Account(principal.user.clone()),
+        }
     }
 
     /// Reads the items of a delivery that are still stored.
@@ -154,9 +163,15 @@ impl QueueHandle {
             return Ok(());
         }
         let references = stale.iter().map(|index| acts[*index].0).collect();
-        let before = self.turno.inner.store.settled(references).await?;
-        for (index, outcome) in stale.into_iter().zip(before) {
+        let traces = self.turno.inner.store.settled(references).await?;
+        let by = self.settler();
+        for (index, trace) in stale.into_iter().zip(traces) {
             let (reference, act) = &acts[index];
+            // The delivery of another account stays stale, because its outcome is not the caller's.
+            if !by.may(act, trace.holder.as_ref()) {
+                continue;
+            }
+            let outcome = trace.settled();
             let outcome = match act {
                 // These acts end at another item than the first, so that item's record has the outcome.
                 Act::Fail { item: Some(id), .. } | Act::Ack { through: Some(id) } => {

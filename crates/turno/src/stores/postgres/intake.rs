@@ -25,7 +25,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Act, DeliveryRef, Enqueue, Kind, NewItem, Settle};
+use turno_core::queue::{Act, DeliveryRef, Enqueue, Kind, NewItem, Settle, Settler};
 use turno_core::time::{Span, Time};
 
 /// The most pairs of transaction and queue that one look finds.
@@ -303,7 +303,12 @@ fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resul
             size: u32::try_from(get::<i64>(row, 11)?).map_err(garbled)?,
             fence: Fence(get(row, 12)?),
         };
-        return Ok(IntakeRow::Ack(Settle { reference, policy: queue.policy.clone(), act: Act::Complete }));
+        return Ok(IntakeRow::Ack(Settle {
+            reference,
+            policy: queue.policy.clone(),
+            act: Act::Complete,
+            by: Settler::Server,
+        }));
     }
     let key = maybe_name(row, 5, Key::new)?;
     if queue.policy.kind.needs_key() && key.is_none() {

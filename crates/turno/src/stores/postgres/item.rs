@@ -6,14 +6,14 @@ use super::enqueue::front_items;
 use super::error::TripError;
 use super::expiry::EXPIRY_MARGIN;
 use super::row::{self, get};
-use super::settle::settled;
+use super::settle::trace;
 use super::sql;
 use crate::engine::LOOK_AGAIN;
 use crate::store::{Counts, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pending, Pulse, StoreError};
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{DeliveryRef, ItemState, SettleOutcome, Waited};
+use turno_core::queue::{DeliveryRef, ItemState, Trace, Waited};
 use turno_core::time::{Span, Time};
 
 impl PostgresStore {
@@ -122,20 +122,20 @@ impl ItemReader for PostgresStore {
         })
     }
 
-    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Trace>> {
         Box::pin(async move {
             let call = Call::new(&sql::SETTLED)
                 .bigs(reference.iter().map(|reference| reference.seq.0))
                 .bigs(reference.iter().map(|reference| reference.fence.0));
             let rows = self.read(vec![call]).await?.take();
-            let mut outcomes = vec![None; reference.len()];
+            let mut traces = vec![Trace::default(); reference.len()];
             for row in &rows {
                 let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
-                if let Some(outcome) = outcomes.get_mut(index) {
-                    *outcome = settled(row)?;
+                if let Some(found) = traces.get_mut(index) {
+                    *found = trace(row)?;
                 }
             }
-            Ok(outcomes)
+            Ok(traces)
         })
     }
 

@@ -1,6 +1,7 @@
 //! Settlements of deliveries, and how deliveries ended.
 
 use super::Shared;
+use super::audit;
 use super::call::Call;
 use super::error::TripError;
 use super::lane::{self, QueueLane};
@@ -10,7 +11,7 @@ use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{Outcomes, SettleGroup, SettleRead};
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
-use turno_core::queue::{Act, AttemptError, DeliveryRef, FailedAttempt, Loaded, Member, SettleOutcome, Trace};
+use turno_core::queue::{Act, AttemptError, DeliveryRef, FailedAttempt, Loaded, Member, Trace, WorkerName};
 use turno_core::time::Time;
 
 /// One settlement: its index in the group, its delivery, and whether it names items by id.
@@ -80,11 +81,17 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
             loaded.next = Some(item(row, 1)?);
         }
     }
+    let mut head = None;
+    if group.audits(&loaded) {
+        let mut answers = tx.trip(vec![audit::lock(), Moment::call(0, true)]).await?;
+        head = Some(audit::head(&answers.take())?);
+        clock = answers.take();
+    }
     let moment = tx.moment(&clock)?;
     let begins = sorted.laned().filter_map(|(lane, n)| Some((lane, begin(&loaded[n])?)));
     shared.lanes.learn(tx.generation, rebirth, begins);
     let now = moment.now;
-    let (changes, answers) = group.decide(SettleRead { now, loaded });
+    let (changes, answers) = group.decide(SettleRead { now, loaded, head });
     let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
     Ok(Plan::new(Outcomes::Settle { now, answers }, write, moment.xid))
 }
@@ -202,13 +209,14 @@ fn begin(loaded: &Loaded) -> Option<Seq> {
     Some(loaded.next.as_ref().map_or(first, |next| first.min(next.seq)))
 }
 
-/// Returns how a delivery ended under exactly its fence, from the rows that are left of it.
-pub(super) fn settled(row: &Row) -> Result<Option<SettleOutcome>, TripError> {
+/// Returns the trace of a delivery under exactly its fence, from the rows that are left of it.
+pub(super) fn trace(row: &Row) -> Result<Trace, TripError> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
     let back = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
     let retry_at = get::<Option<i64>>(row, 4)?.map(Time);
     let error: Option<&str> = get(row, 3)?;
     let stored = get(row, 5)?;
     let failed = error.map(|error| FailedAttempt { expired: AttemptError::expired_from(stored, error), retry_at });
-    Ok(Trace { ended, back, failed }.settled())
+    let holder = get::<Option<&str>>(row, 6)?.map(WorkerName::from);
+    Ok(Trace { ended, back, failed, holder })
 }

@@ -32,7 +32,7 @@ use turno_core::audit::{Actor, Verifier};
 use turno_core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno_core::lease::{Action, Command, Holder, Policy as LeasePolicy, State};
 use turno_core::queue::{
-    Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, Kind, NewItem, Policy, Settle, SettleOutcome,
+    Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, Kind, NewItem, Policy, Settle, SettleOutcome, Settler,
 };
 use turno_core::time::{Span, Time};
 use turno_testkit::postgres::Cluster;
@@ -158,8 +158,12 @@ fn reference(queue: &QueueRow, delivery: &Delivery) -> DeliveryRef {
 }
 
 fn settle_group(queue: &QueueRow, reference: &[DeliveryRef], act: &Act) -> Group {
-    let settle =
-        |reference: &DeliveryRef| Settle { reference: *reference, policy: queue.policy.clone(), act: act.clone() };
+    let settle = |reference: &DeliveryRef| Settle {
+        reference: *reference,
+        policy: queue.policy.clone(),
+        act: act.clone(),
+        by: Settler::Server,
+    };
     Group::Settle(SettleGroup { settlements: reference.iter().map(settle).collect() })
 }
 

@@ -6,7 +6,7 @@ use crate::store::{Counts, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLoc
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Body, DeliveryRef, FrontItem, Item, ItemState, SettleOutcome, Waited};
+use turno_core::queue::{Body, DeliveryRef, FrontItem, Item, ItemState, Trace, Waited};
 use turno_core::time::{Span, Time};
 
 pub(super) fn find_item(
@@ -231,7 +231,7 @@ impl ItemReader for SqliteStore {
         self.looks.run(move |db| list(db, now(&clock), queue, &query))
     }
 
-    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+    fn settled(&self, reference: Vec<DeliveryRef>) -> Pending<'_, Vec<Trace>> {
         self.beats.run(move |db| settle::settled(db, &reference))
     }
 

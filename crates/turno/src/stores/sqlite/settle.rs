@@ -2,11 +2,12 @@
 
 use super::item::items;
 use super::row::{done, last, name};
-use super::{changes, sql};
+use super::{audit, changes, sql};
 use crate::store::{Outcomes, SettleGroup, SettleRead, StoreError};
 use rusqlite::{Connection, OptionalExtension};
+use std::sync::Arc;
 use turno_core::id::ItemId;
-use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Item, Loaded, Member, SettleOutcome, Trace};
+use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Item, Loaded, Member, Trace, WorkerName};
 use turno_core::time::Time;
 
 pub(super) fn run(tx: &Connection, now: Time, group: &SettleGroup) -> Result<Outcomes, StoreError> {
@@ -14,7 +15,8 @@ pub(super) fn run(tx: &Connection, now: Time, group: &SettleGroup) -> Result<Out
     for (index, settle) in group.settlements.iter().enumerate() {
         loaded.push(load(tx, &settle.reference, group.names_items(index))?);
     }
-    let (written, answers) = group.decide(SettleRead { now, loaded });
+    let head = if group.audits(&loaded) { Some(audit::head(tx)?) } else { None };
+    let (written, answers) = group.decide(SettleRead { now, loaded, head });
     changes::write(tx, &written)?;
     Ok(Outcomes::Settle { now, answers })
 }
@@ -49,30 +51,31 @@ fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member
     Ok(members)
 }
 
-/// Returns how deliveries ended by a settlement of their own fence.
-pub(super) fn settled(
-    db: &mut Connection,
-    reference: &[DeliveryRef],
-) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+/// Returns what is left of deliveries under their own fences.
+pub(super) fn settled(db: &mut Connection, reference: &[DeliveryRef]) -> Result<Vec<Trace>, StoreError> {
     let tx = db.transaction()?;
-    let answers = reference.iter().map(|reference| settled_one(&tx, reference)).collect::<Result<_, _>>()?;
+    let answers = reference.iter().map(|reference| trace(&tx, reference)).collect::<Result<_, _>>()?;
     tx.commit()?;
     Ok(answers)
 }
 
-/// Reads the outcome from the delivery's first item.
-fn settled_one(db: &Connection, reference: &DeliveryRef) -> Result<Option<SettleOutcome>, StoreError> {
+/// Reads the trace of a delivery from its first item.
+fn trace(db: &Connection, reference: &DeliveryRef) -> Result<Trace, StoreError> {
     let (seq, fence) = (reference.seq.0, reference.fence.0);
     let mut read = db.prepare_cached(&sql::ERROR_OF_FENCE)?;
     let failed = read.query_row((seq, fence), |row| {
         let (error, retry_at) = (row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?.map(Time));
-        Ok(FailedAttempt { expired: AttemptError::expired_from(row.get(2)?, &error), retry_at })
+        let failed = FailedAttempt { expired: AttemptError::expired_from(row.get(2)?, &error), retry_at };
+        Ok((failed, row.get::<_, Option<Arc<str>>>(3)?))
     });
-    let failed = failed.optional()?;
+    let (failed, failed_holder) = failed.optional()?.unzip();
     let mut read = db.prepare_cached(&sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
     let done = done.filter(|done| done.queue == reference.queue);
     let mut read = db.prepare_cached(&sql::CAME_BACK_OF_FENCE)?;
-    let back = read.query_row((seq, fence), |row| last(row, 0)).optional()?;
-    Ok(Trace { failed, back, ..Trace::find(reference.fence, done.as_ref(), &[], &[]) }.settled())
+    let back = read.query_row((seq, fence), |row| Ok((last(row, 0)?, row.get::<_, Option<Arc<str>>>(1)?)));
+    let (back, back_holder) = back.optional()?.unzip();
+    let trace = Trace::find(reference.fence, done.as_ref(), &[], &[]);
+    let other = failed_holder.flatten().or(back_holder.flatten()).map(WorkerName::from);
+    Ok(Trace { failed, back, holder: trace.holder.or(other), ..trace })
 }

@@ -3,7 +3,7 @@ insert into came_back (seq, fence, how, at, holder, handed_at, error)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 
 -- name: came_back_of_fence
-select how
+select how, holder
 from came_back
 where seq = ?1 and fence = ?2
 

@@ -7,7 +7,7 @@ use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::queue::{
-    Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, NewItem, Policy, Settle, SettleOutcome,
+    Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, NewItem, Policy, Settle, SettleOutcome, Settler,
 };
 use turno_core::time::Span;
 
@@ -69,7 +69,7 @@ pub(super) fn reference(queue: &QueueRow, delivery: &Delivery) -> DeliveryRef {
 }
 
 pub(super) async fn settle(store: &SqliteStore, queue: &QueueRow, reference: DeliveryRef, act: Act) -> SettleOutcome {
-    let settle = Settle { reference, policy: queue.policy.clone(), act };
+    let settle = Settle { reference, policy: queue.policy.clone(), act, by: Settler::Server };
     match commit_one(store, Group::Settle(SettleGroup { settlements: vec![settle] })).await {
         Outcomes::Settle { mut answers, .. } => answers.remove(0),
         other => panic!("{other:?}"),
