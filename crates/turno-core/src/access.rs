@@ -15,21 +15,23 @@
 
 mod change;
 mod console;
+mod reach;
 #[cfg(test)]
 mod tests;
 
+use change::NOT_FOR_SESSIONS;
 pub use change::{BadChange, Change, ChangeRefused, Changed, View, change};
 pub use console::{Link, LinkFor};
 
 use crate::audit::Hash;
 use crate::fault::{UnknownWord, Vocabulary};
-use crate::id::{Resource, UserId};
+use crate::id::{QueueName, Resource, UserId};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that a user may be allowed to do. Reading needs no permission, only a valid token.
+/// One thing that a user may be allowed to do. Reading leases needs no permission, only a valid token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
     /// Process tasks.
@@ -52,11 +54,17 @@ pub enum Permission {
     SyncManage,
     /// Make sessions for an application's own users, and act on their behalf.
     SessionsMint,
+    /// Read queues, their items and payloads.
+    QueuesRead,
+    /// Read tasks and stock.
+    TasksRead,
+    /// Read the metrics.
+    MetricsRead,
 }
 
 impl Permission {
     /// Every permission.
-    pub const ALL: [Permission; 10] = [
+    pub const ALL: [Permission; 13] = [
         Permission::InventoryManage,
         Permission::LeasesUse,
         Permission::QueuesProduce,
@@ -67,6 +75,9 @@ impl Permission {
         Permission::UsersManage,
         Permission::SyncManage,
         Permission::SessionsMint,
+        Permission::QueuesRead,
+        Permission::TasksRead,
+        Permission::MetricsRead,
     ];
 
     /// Returns its name in the API and in the databases.
@@ -82,6 +93,9 @@ impl Permission {
             Permission::UsersManage => "users.manage",
             Permission::SyncManage => "sync.manage",
             Permission::SessionsMint => "sessions.mint",
+            Permission::QueuesRead => "queues.read",
+            Permission::TasksRead => "tasks.read",
+            Permission::MetricsRead => "metrics.read",
         }
     }
 }
@@ -108,6 +122,11 @@ impl Permissions {
     pub const OF_A_PAGE: Permissions =
         Permissions(1 << Permission::InventoryManage as u16 | 1 << Permission::LeasesUse as u16);
 
+    /// The permissions to read, which every role has.
+    pub const TO_READ: Permissions = Permissions(
+        1 << Permission::QueuesRead as u16 | 1 << Permission::TasksRead as u16 | 1 << Permission::MetricsRead as u16,
+    );
+
     /// Returns all permissions.
     pub fn all() -> Permissions {
         Permission::ALL.into_iter().collect()
@@ -128,6 +147,11 @@ impl Permissions {
         Permissions(self.0 | other.0)
     }
 
+    /// Returns the permissions of this set that `other` does not contain.
+    pub fn without(self, other: Permissions) -> Permissions {
+        Permissions(self.0 & !other.0)
+    }
+
     /// Returns the first permission of this set that `other` does not contain.
     pub fn beyond(self, other: Permissions) -> Option<Permission> {
         self.iter().find(|permission| !other.has(*permission))
@@ -136,6 +160,19 @@ impl Permissions {
     /// Iterates over the permissions.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL.into_iter().filter(move |permission| self.has(*permission))
+    }
+}
+
+impl Permissions {
+    /// Renders the set for the stores: the permissions that 0.1.0 knows, and those to read. They are stored apart, so
+    /// that a program of 0.1.0 can read the first on the same database.
+    pub fn to_stored(self) -> (String, String) {
+        (self.without(Permissions::TO_READ).to_string(), self.and(Permissions::TO_READ).to_string())
+    }
+
+    /// Parses the two stored texts.
+    pub fn from_stored(known_to_0_1_0: &str, to_read: &str) -> Result<Permissions, UnknownWord> {
+        Ok(known_to_0_1_0.parse::<Permissions>()?.or(to_read.parse()?))
     }
 }
 
@@ -192,8 +229,11 @@ impl Role {
     pub fn permissions(self) -> Permissions {
         use Permission::{InventoryManage, LeasesUse, QueuesConsume, QueuesProduce};
         match self {
-            Role::Viewer => Permissions::default(),
-            Role::Editor => [InventoryManage, LeasesUse, QueuesProduce, QueuesConsume].into_iter().collect(),
+            Role::Viewer => Permissions::TO_READ,
+            Role::Editor => [InventoryManage, LeasesUse, QueuesProduce, QueuesConsume]
+                .into_iter()
+                .collect::<Permissions>()
+                .or(Permissions::TO_READ),
             Role::Admin => Permissions::all(),
         }
     }
@@ -246,8 +286,10 @@ pub struct Token {
     pub machine: bool,
     /// The permissions of the token are limited to these. `None` means all permissions of its owner.
     pub scope: Option<Permissions>,
-    /// The token is limited to leases whose names begin with one of these. Empty means all leases.
+    /// The token is limited to leases whose names begin with one of these, and to the tasks behind them.
     pub resources: Vec<String>,
+    /// The token is limited to queues with these names, or with these prefixes if they end in `*`.
+    pub queues: Vec<String>,
     /// When the token expires.
     pub expires_at: Option<Time>,
     /// When the token was made.
@@ -297,8 +339,14 @@ pub struct Principal {
     pub machine: bool,
     /// The permissions of the request.
     pub permissions: Permissions,
-    /// The request is limited to leases whose names begin with one of these. Empty means all leases.
+    /// The token has a list of permissions of its own.
+    pub listed: bool,
+    /// The request comes with a session that an application made for one of its own users.
+    pub session: bool,
+    /// The request is limited to leases whose names begin with one of these.
     pub resources: Vec<String>,
+    /// The request is limited to queues with these names, or with these prefixes if they end in `*`.
+    pub queues: Vec<String>,
     /// The id of the token.
     pub token: String,
     /// When the token expires.
@@ -317,6 +365,9 @@ pub enum Denied {
     /// The token is limited to other resources.
     #[error("this token is not for {0}; use one whose resources include it")]
     OtherResource(Resource),
+    /// The token is limited to other queues.
+    #[error("this token is not for the queue {0}; use one whose queues include it")]
+    OtherQueue(QueueName),
 }
 
 impl Token {
@@ -363,7 +414,10 @@ impl Token {
             via,
             machine: self.machine,
             permissions,
+            listed: self.scope.is_some(),
+            session: self.kind() == TokenKind::Session,
             resources: self.resources.clone(),
+            queues: self.queues.clone(),
             token: self.id.clone(),
             expires_at: self.expires_at,
         })
@@ -376,24 +430,19 @@ impl Principal {
         if self.permissions.has(permission) { Ok(()) } else { Err(Denied::Missing(permission)) }
     }
 
-    /// Denies the request if its token is limited to other resources.
-    pub fn require_resource(&self, resource: &Resource) -> Result<(), Denied> {
-        let matches = |prefix: &String| resource.as_str().starts_with(prefix.as_str());
-        if self.resources.is_empty() || self.resources.iter().any(matches) {
-            Ok(())
-        } else {
-            Err(Denied::OtherResource(resource.clone()))
-        }
-    }
-
     /// Returns the principal of the same request on behalf of `user`. `known` is the stored person; Turno need not
-    /// store the user.
+    /// store the user. An unknown user has the permissions of a page, and those in the token's own list that a session
+    /// can have.
     pub fn on_behalf_of(&self, user: UserId, known: Option<&Person>) -> Result<Principal, Denied> {
         self.require(Permission::SessionsMint)?;
         if known.is_some_and(|person| person.disabled) {
             return Err(Denied::Unauthenticated);
         }
-        let granted = known.map_or(Permissions::OF_A_PAGE, |person| person.role.permissions());
+        let granted = match known {
+            Some(person) => person.role.permissions(),
+            None if self.listed => self.mintable().without(NOT_FOR_SESSIONS.into_iter().collect()),
+            None => Permissions::OF_A_PAGE,
+        };
         Ok(Principal {
             name: known.map_or_else(|| user.to_string(), |person| person.name.clone()),
             user,
@@ -404,11 +453,11 @@ impl Principal {
         })
     }
 
-    /// Returns whether the principal is unrestricted: all permissions of `role`, all resources, no machine, and not on
+    /// Returns whether the principal is unrestricted: all permissions of `role`, no bounds, no machine, and not on
     /// behalf of another user. Only an unrestricted principal may make a token without restrictions.
     pub fn is_unrestricted(&self, role: Role) -> bool {
         let all = role.permissions().beyond(self.permissions).is_none();
-        all && self.via.is_none() && !self.machine && self.resources.is_empty()
+        all && self.via.is_none() && !self.machine && !self.is_bounded()
     }
 
     /// Returns the most permissions that a session made by this principal may have: its own, and those of a page.

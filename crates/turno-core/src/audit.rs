@@ -167,6 +167,7 @@ impl Entry {
             name: EventName::AuditRecorded,
             resource: self.resource.as_str().into(),
             key: None,
+            queue: None,
             at: self.at,
             fence: None,
             by: Some(self.actor.user.clone()),

@@ -101,6 +101,8 @@ pub struct Event {
     pub resource: Arc<str>,
     /// The key of the item. Stores do not write it: they look it up when they read the event.
     pub key: Option<Arc<str>>,
+    /// The queue of the item. Stores do not write it: they look it up when they read the event.
+    pub queue: Option<Arc<str>>,
     /// The time of the decision.
     pub at: Time,
     /// The fence of the ownership or delivery that the event is about.
@@ -109,6 +111,15 @@ pub struct Event {
     pub by: Option<UserId>,
     /// A reason or message for people.
     pub detail: Option<String>,
+}
+
+impl Event {
+    /// Returns the queue that an event of a queue is about. `None` if it is not known any more, because the item was
+    /// purged. The resource of a source counts as the queue with the same name.
+    pub fn about_queue(&self) -> Option<&str> {
+        let item = self.name.as_str().starts_with("item.");
+        self.queue.as_deref().or((!item).then_some(&*self.resource))
+    }
 }
 
 #[cfg(test)]

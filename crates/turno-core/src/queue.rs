@@ -348,6 +348,7 @@ impl Changes {
             name,
             resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
             key: None,
+            queue: None,
             at: now,
             fence: Some(item.fence).filter(|fence| *fence != Fence(0)),
             by: None,

@@ -264,7 +264,7 @@ password-hash = failed to hash the password
     .next = try again
 answer-yes = yes
 answer-no = no
-token-resources-max = a token may have at most { $max } prefixes of resources
+token-resources-max = a token may have at most { $max } prefixes of resources and { $max } queues
     .next = give shorter prefixes that cover them
 token-is-revoked = { $token } is revoked
 token-user-unknown = there is no user { $user }
@@ -278,6 +278,7 @@ token-for-machine = machine
 token-for-person = person
 token-may-all = all of the user
 token-resources-all = all
+token-resources-none = none
 never = never
 
 # Servers.
@@ -783,6 +784,7 @@ head-user = user
 head-for = for
 head-may = may
 head-resources = resources
+head-queues = queues
 head-last-used = last used
 head-name = name
 head-role = role

@@ -264,7 +264,7 @@ password-hash = no se pudo cifrar la contraseña
     .next = intente de nuevo
 answer-yes = sí
 answer-no = no
-token-resources-max = un token puede tener como mucho { $max } prefijos de recursos
+token-resources-max = un token puede tener como mucho { $max } prefijos de recursos y { $max } colas
     .next = dé prefijos más cortos que los abarquen
 token-is-revoked = se revocó { $token }
 token-user-unknown = no hay un usuario { $user }
@@ -278,6 +278,7 @@ token-for-machine = máquina
 token-for-person = persona
 token-may-all = todos los del usuario
 token-resources-all = todos
+token-resources-none = ninguno
 never = nunca
 
 # Servers.
@@ -789,6 +790,7 @@ head-user = usuario
 head-for = para
 head-may = puede
 head-resources = recursos
+head-queues = colas
 head-last-used = último uso
 head-name = nombre
 head-role = rol

@@ -458,6 +458,7 @@ token-used = Last used
 token-speaks = Acts as
 token-person = the person
 token-machine = a program
+token-queue = queue { $queue }
 token-days = Expires in (days)
 token-make = Create token
 token-revoke = Revoke token

@@ -458,6 +458,7 @@ token-used = Último uso
 token-speaks = Actúa como
 token-person = la persona
 token-machine = un programa
+token-queue = cola { $queue }
 token-days = Vence en (días)
 token-make = Crear token
 token-revoke = Revocar token

@@ -31,7 +31,7 @@ problem-user_disabled = Your user is disabled; ask an administrator to enable it
     .title = The user is disabled
 problem-forbidden = This needs the permission to { $permission }; ask an administrator for it
     .title = A permission is missing
-problem-other_resource = This token is not for { $resource }; use one whose resources include it
+problem-other_resource = This token is not for { $resource }; use one whose resources or queues include it
     .title = The token is not for this resource
 problem-cross_site = With the console's session only our own pages may change something; use a token
     .title = The request comes from another site
@@ -168,6 +168,9 @@ permission-audit_read = read the audit (audit.read)
 permission-users_manage = manage people (users.manage)
 permission-sync_manage = manage synchronisation (sync.manage)
 permission-sessions_mint = open others' sessions (sessions.mint)
+permission-queues_read = read queues (queues.read)
+permission-tasks_read = read tasks (tasks.read)
+permission-metrics_read = read metrics (metrics.read)
 
 # Items: in which state one is.
 

@@ -127,10 +127,10 @@ error-policy = { $field } must be between { $min } and { $max }
 
 error-unauthenticated = the token is not valid (any more); sign in again or ask for a new one
 error-forbidden = this needs the permission { $permission }; ask an administrator for it
-error-other-resource = this token is not for { $resource }; use one whose resources include it
+error-other-resource = this token is not for { $resource }; use one whose resources or queues include it
 error-more-than-held = you do not hold { $permission } yourself, so you cannot grant or take it; ask a person who does
 error-last-admin = { $user } is the last administrator; make another person administrator first
-error-limited-token = a token for some resources cannot manage people
+error-limited-token = a token for some resources or queues cannot manage people
 error-restricted-token = only a full token of your own can change your account
 error-role-lacks = { $user } is { $role } and may not { $permission }, so no token of theirs can; change the role first
 error-token-expired = the token would have expired already; give it a later time

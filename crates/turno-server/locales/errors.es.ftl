@@ -127,10 +127,10 @@ error-policy = { $field } debe estar entre { $min } y { $max }
 
 error-unauthenticated = el token no vale, o ya no; inicie sesión de nuevo o pida otro
 error-forbidden = hace falta el permiso { $permission }; pídalo a un administrador
-error-other-resource = este token no vale para { $resource }; use uno cuyos recursos lo incluyan
+error-other-resource = este token no vale para { $resource }; use uno cuyos recursos o colas lo incluyan
 error-more-than-held = usted no tiene { $permission }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
 error-last-admin = { $user } es el último administrador; haga administrador a otra persona primero
-error-limited-token = un token para algunos recursos no puede administrar personas
+error-limited-token = un token para algunos recursos o colas no puede administrar personas
 error-restricted-token = solo un token propio y completo puede cambiar su cuenta
 error-role-lacks = { $user } es { $role } y no puede { $permission }, así que ningún token suyo puede; cambie antes el rol
 error-token-expired = el token ya estaría vencido; dele una fecha posterior

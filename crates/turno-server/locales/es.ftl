@@ -31,7 +31,7 @@ problem-user_disabled = Su usuario está deshabilitado; pida a un administrador 
     .title = El usuario está deshabilitado
 problem-forbidden = Para esto hace falta el permiso de { $permission }; pídalo a un administrador
     .title = Falta un permiso
-problem-other_resource = Este token no vale para { $resource }; use uno cuyos recursos lo incluyan
+problem-other_resource = Este token no vale para { $resource }; use uno cuyos recursos o colas lo incluyan
     .title = El token no vale para este recurso
 problem-cross_site = Con la sesión de la consola solo nuestras propias páginas pueden cambiar algo; use un token
     .title = La petición viene de otro sitio
@@ -168,6 +168,9 @@ permission-audit_read = leer la auditoría (audit.read)
 permission-users_manage = administrar personas (users.manage)
 permission-sync_manage = administrar la sincronización (sync.manage)
 permission-sessions_mint = abrir sesiones de otros (sessions.mint)
+permission-queues_read = ver colas (queues.read)
+permission-tasks_read = ver tareas (tasks.read)
+permission-metrics_read = ver métricas (metrics.read)
 
 # Items: in which state one is.
 

@@ -73,6 +73,7 @@ examples-turno-token =
       export TURNO_TOKEN=$(turno token create --user ana)
       turno token create --user bot --machine --expires 90d > bot.token
       turno token create --user app --can leases.use --resource pedido: factura:
+      turno token create --user bot --can queues.consume --queue mails 'bot-*'
       turno token list --user ana
       turno token revoke ID        deja de valer desde la próxima petición
 

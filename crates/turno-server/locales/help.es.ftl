@@ -159,6 +159,7 @@ help--can = Solo estos permisos
     .default = todos los de la persona
 help--resource = El recurso
 help-token-create--resource = Solo bloqueos cuyos nombres empiezan con uno de estos
+help-token-create--queue = Solo colas con estos nombres, o con estos prefijos si terminan en *
 help-run--resource = El recurso que se toma
 help-audit-list--resource = Solo acciones sobre este recurso
 help--expires = Vence después de este tiempo

@@ -42,7 +42,9 @@ pub(crate) use caller::{Caller, cookie, identify, not_foreign};
 pub(crate) use extract::{Path, Query, syntax_message, without_types};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};
-pub(crate) use people::{RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name};
+pub(crate) use people::{
+    RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name, queue_pattern,
+};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
     DeliveryView, Happened, Payload, audited as queue_audited, explained as queue_why,

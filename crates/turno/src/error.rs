@@ -145,7 +145,7 @@ fn denied_code(denied: &Denied) -> &'static str {
     match denied {
         Denied::Unauthenticated => "unauthenticated",
         Denied::Missing(_) => "forbidden",
-        Denied::OtherResource(_) => "other_resource",
+        Denied::OtherResource(_) | Denied::OtherQueue(_) => "other_resource",
     }
 }
 

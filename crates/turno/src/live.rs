@@ -168,22 +168,21 @@ impl Subscription {
                     Err(RecvError::Closed) => return Err(Error::Closed),
                 },
                 Change { queue, topic, at } = change(&mut self.queues, self.topics) => {
-                    return Ok(Live::QueueChanged { queue, topic, at });
+                    if self.listener.as_ref().is_none_or(|listener| listener.may_read_queue(&queue)) {
+                        return Ok(Live::QueueChanged { queue, topic, at });
+                    }
                 }
                 () = expiry(&self.listener) => {}
             }
         }
     }
 
-    /// Returns whether the listener gets the event, by its topic and by the token's resources.
+    /// Returns whether the listener gets the event, by its topic and by the token's reach and permissions.
     fn is_for_listener(&mut self, event: &Event) -> bool {
         if let Some(listener) = &mut self.listener {
             // Every change of access is audited, so it may concern this listener.
             listener.audited |= event.topic == Topic::Audit;
-            if event.topic == Topic::Audit && !listener.may_audit() {
-                return false;
-            }
-            if matches!(event.topic, Topic::Leases | Topic::Tasks) && !listener.may_see(&event.resource) {
+            if !listener.may_see(event) {
                 return false;
             }
         }
@@ -290,15 +289,32 @@ impl Listener {
         Ok(Turno { inner, caller: Some(self.caller.clone()) })
     }
 
-    fn may_audit(&self) -> bool {
-        self.turno().is_ok_and(|turno| turno.check_cached(Needs::permission(Permission::AuditRead)).is_ok())
+    fn may_see(&self, event: &Event) -> bool {
+        match event.topic {
+            Topic::Audit => self.is_unbounded() && self.may(Needs::permission(Permission::AuditRead)),
+            Topic::Leases => self.may_see_resource(Needs::READING, &event.resource),
+            Topic::Tasks => self.may_see_resource(Needs::READING_TASKS, &event.resource),
+            Topic::Queues | Topic::Sync => match event.about_queue().map(QueueName::new) {
+                Some(queue) => queue.is_ok_and(|queue| self.may_read_queue(&queue)),
+                None => self.is_unbounded() && self.may(Needs::permission(Permission::QueuesRead)),
+            },
+        }
     }
 
-    fn may_see(&self, resource: &str) -> bool {
-        let (Ok(turno), Ok(resource)) = (self.turno(), Resource::new(resource)) else {
-            return false;
-        };
-        turno.check_cached(Needs::READING.on(&resource)).is_ok()
+    fn may_see_resource(&self, needs: Needs<'_>, resource: &str) -> bool {
+        Resource::new(resource).is_ok_and(|resource| self.may(needs.on(&resource)))
+    }
+
+    fn may_read_queue(&self, queue: &QueueName) -> bool {
+        self.may(Needs::permission(Permission::QueuesRead).of(queue))
+    }
+
+    fn is_unbounded(&self) -> bool {
+        self.turno().is_ok_and(|turno| turno.principal().is_none_or(|principal| !principal.is_bounded()))
+    }
+
+    fn may(&self, needs: Needs<'_>) -> bool {
+        self.turno().is_ok_and(|turno| turno.check_cached(needs).is_ok())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Two rules protect access. A principal cannot grant permissions that it does not hold, and the last administrator
 //! cannot be demoted, disabled or removed.
 
+use super::reach::covers;
 use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Token};
 use crate::audit::{Actor, AuditAction, Draft, Hash};
 use crate::fault::Thing;
@@ -147,8 +148,8 @@ pub enum ChangeRefused {
 /// The reason why a change can never take place as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadChange {
-    /// The caller's token is limited to some resources, so it cannot manage people.
-    #[error("a token for some resources cannot manage people")]
+    /// The caller's token is limited to some resources or queues, so it cannot manage people.
+    #[error("a token for some resources or queues cannot manage people")]
     LimitedToken,
     /// The caller's token is restricted, so it cannot change its owner's account.
     #[error("only a full token of your own can change your account")]
@@ -192,7 +193,7 @@ pub enum BadChange {
     /// The new token would outlive the restricted token that makes it, or be of another kind.
     #[error("this token cannot make one that outlives it or is of another kind")]
     Outlives,
-    /// The new token would reach more resources than the token that makes it.
+    /// The new token would reach more resources or queues than the token that makes it.
     #[error("a token cannot reach further than the one that makes it")]
     ReachesFurther,
     /// Only the program that embeds Turno may do this.
@@ -227,11 +228,11 @@ impl ChangeContext<'_> {
         Ok(self.by.map_or(Ok(()), |by| by.require(permission))?)
     }
 
-    /// Refuses a caller who may not manage people. This includes a token that is limited to some resources: it could
-    /// make an account without that limit.
+    /// Refuses a caller who may not manage people. This includes a token that is limited to some resources or queues:
+    /// it could make an account without that limit.
     fn require_managing(&self) -> Result<(), ChangeRefused> {
         self.require(Permission::UsersManage)?;
-        if self.by.is_some_and(|by| !by.resources.is_empty()) {
+        if self.by.is_some_and(Principal::is_bounded) {
             return Err(BadChange::LimitedToken.into());
         }
         Ok(())
@@ -366,7 +367,12 @@ impl ChangeContext<'_> {
         if view.person.as_ref().is_some_and(|person| person.disabled) {
             return Err(ChangeRefused::Denied(Denied::Unauthenticated));
         }
-        let scope = token.scope.unwrap_or(Permissions::OF_A_PAGE);
+        // A stored viewer reads tasks on a page. An editor reads them by `inventory.manage`.
+        let of_viewer = Permissions::OF_A_PAGE.or([Permission::TasksRead].into_iter().collect());
+        let scope = token.scope.unwrap_or(match &view.person {
+            Some(_) => self.by.map_or(of_viewer, |by| of_viewer.and(by.mintable())),
+            None => Permissions::OF_A_PAGE,
+        });
         if let Some(permission) = scope.iter().find(|one| NOT_FOR_SESSIONS.contains(one)) {
             return Err(BadChange::NotForSessions(permission).into());
         }
@@ -376,7 +382,7 @@ impl ChangeContext<'_> {
             return Err(ChangeRefused::MoreThanHeld(permission));
         }
         if let Some(by) = self.by {
-            check_resources(by, token)?;
+            check_reach(by, token)?;
         }
         let until = self.now + ttl;
         let until = self.by.and_then(|by| by.expires_at).map_or(until, |at| at.min(until));
@@ -400,13 +406,26 @@ impl ChangeContext<'_> {
         let token = view.token.ok_or_else(|| ChangeRefused::Unknown(Thing::Token(id.to_owned())))?;
         // A token may always revoke itself.
         let itself = self.by.is_some_and(|by| by.token == token.id);
-        if !self.is_self(&token.user) && !itself {
-            self.require_managing()?;
+        if !itself {
+            self.require_whole(view.person.as_ref())?;
+            if !self.is_self(&token.user) {
+                self.require_managing()?;
+            }
         }
         let audit = self.token_entry(AuditAction::TokenRevoke, &token);
         // A console session that revokes itself is a sign-out.
         let audit = if itself && token.console { audit.and("signed_out", Value::from(true)) } else { audit };
         Ok(Changed { revoked: vec![id.to_owned()], raises_epoch: true, ..only_audit(audit) })
+    }
+
+    /// Refuses a token that does not have all rights of its owner. Otherwise a stolen narrow token could end its owner's
+    /// other tokens and sessions. `owner` is the caller's person.
+    fn require_whole(&self, owner: Option<&Person>) -> Result<(), ChangeRefused> {
+        let Some(by) = self.by.filter(|by| by.via.is_none()) else {
+            return Ok(());
+        };
+        self.require_held(owner.map_or_else(Permissions::all, |owner| owner.role.permissions()))?;
+        if by.is_bounded() { Err(Denied::Missing(Permission::UsersManage).into()) } else { Ok(()) }
     }
 
     fn creator(&self) -> UserId {
@@ -418,6 +437,8 @@ impl ChangeContext<'_> {
             ("token", Value::from(token.id.as_str())),
             ("machine", Value::from(token.machine)),
             ("scope", token.scope.map_or(Value::Null, |scope| Value::from(scope.to_string()))),
+            ("resources", Value::from(token.resources.join(" "))),
+            ("queues", Value::from(token.queues.join(" "))),
             ("expires_at_ms", token.expires_at.map_or(Value::Null, |at| Value::from(at.0))),
         ])
     }
@@ -425,12 +446,12 @@ impl ChangeContext<'_> {
 
 /// Permissions that a session cannot have: it must not make the next session, because then it would never end, and it
 /// must not manage people.
-const NOT_FOR_SESSIONS: [Permission; 2] = [Permission::SessionsMint, Permission::UsersManage];
+pub(super) const NOT_FOR_SESSIONS: [Permission; 2] = [Permission::SessionsMint, Permission::UsersManage];
 
-/// Refuses a restricted token that makes a token with more resources or a later expiry, or a machine's that makes a
+/// Refuses a restricted token that makes a token with a wider reach or a later expiry, or a machine's that makes a
 /// person's.
 fn check_no_wider(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
-    check_resources(by, token)?;
+    check_reach(by, token)?;
     let outlives = by.expires_at.is_some_and(|at| token.expires_at.is_none_or(|until| until > at));
     if outlives || (by.machine && !token.machine) {
         return Err(BadChange::Outlives.into());
@@ -438,10 +459,14 @@ fn check_no_wider(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
     Ok(())
 }
 
-/// Refuses a token that is limited to some resources and makes one without the same limit.
-fn check_resources(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
+/// Refuses a token that is limited to some resources or queues and makes one that reaches others.
+fn check_reach(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
     let inside = |resource: &String| by.resources.iter().any(|prefix| resource.starts_with(prefix.as_str()));
-    if by.resources.is_empty() || (!token.resources.is_empty() && token.resources.iter().all(inside)) {
+    let queue_inside = |queue: &String| by.queues.iter().any(|outer| covers(outer, queue));
+    // Without any bound the new token would reach everything, or as a session all leases outside of tasks.
+    let bounded = !token.resources.is_empty() || !token.queues.is_empty();
+    let within = token.resources.iter().all(inside) && token.queues.iter().all(queue_inside);
+    if (by.resources.is_empty() && by.queues.is_empty()) || (bounded && within) {
         return Ok(());
     }
     Err(BadChange::ReachesFurther.into())

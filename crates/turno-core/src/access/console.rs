@@ -84,6 +84,7 @@ impl ChangeContext<'_> {
             machine: false,
             scope: None,
             resources: Vec::new(),
+            queues: Vec::new(),
             expires_at: Some(self.now + ttl),
             created_at: self.now,
             created_by: owner.id,

@@ -21,6 +21,7 @@ fn token(user: &str, scope: Option<Permissions>) -> Token {
         machine: false,
         scope,
         resources: Vec::new(),
+        queues: Vec::new(),
         expires_at: None,
         created_at: Time(1),
         created_by: id("root"),
@@ -118,7 +119,8 @@ fn the_last_administrator_cannot_be_demoted_disabled_or_removed() {
 
 #[test]
 fn caller_cannot_grant_permissions_beyond_their_own() {
-    let scope = [Permission::UsersManage, Permission::LeasesUse].into_iter().collect();
+    let scope = [Permission::UsersManage, Permission::LeasesUse].into_iter().collect::<Permissions>();
+    let scope = scope.or(Permissions::TO_READ);
     let clerk = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), None, Time(0)).unwrap();
     let add = |role| Change::AddPerson { id: id("leo"), name: "Leo".to_owned(), role, password: None };
     let more = |answer| matches!(answer, Err(ChangeRefused::MoreThanHeld(_)));
@@ -167,7 +169,7 @@ fn acting_on_behalf_needs_sessions_mint_and_gives_only_common_permissions() {
     let editor = token("ana", None).principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
     assert_eq!(editor.on_behalf_of(id("leo"), None), Err(Denied::Missing(Permission::SessionsMint)));
     let as_leo = admin().on_behalf_of(id("leo"), Some(&person("leo", Role::Viewer))).unwrap();
-    assert_eq!((as_leo.permissions, as_leo.via.clone()), (Permissions::default(), Some(id("eva"))));
+    assert_eq!((as_leo.permissions, as_leo.via.clone()), (Permissions::TO_READ, Some(id("eva"))));
     let as_stranger = admin().on_behalf_of(id("paco"), None).unwrap();
     assert_eq!(as_stranger.permissions, Permissions::OF_A_PAGE);
     let out = Person { disabled: true, ..person("leo", Role::Editor) };
@@ -277,7 +279,7 @@ fn acting_on_behalf_of_a_user_does_not_manage_their_tokens() {
     let made = change(Some(&admin()), &mint, about(Some(person("vera", Role::Viewer))), Time(1)).unwrap();
     assert_eq!(
         made.token.and_then(|token| token.scope),
-        Some(Permissions::default()),
+        Some([Permission::TasksRead].into_iter().collect()),
         "a viewer's session may only read"
     );
 }
@@ -377,4 +379,88 @@ fn sign_in_link_works_once_before_its_expiry_for_an_enabled_person() {
     assert!(redeem(Some(ana.clone()), None, 50).is_err(), "used");
     assert!(redeem(Some(Person { disabled: true, ..ana }), there.clone(), 50).is_err());
     assert!(redeem(None, there, 50).is_err());
+}
+
+#[test]
+fn token_for_one_kind_reaches_nothing_of_the_other() {
+    let ana = person("ana", Role::Editor);
+    let reach = |resources: &[&str], queues: &[&str], session: bool| {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let principal = token("ana", None).principal(Some(&ana), None, Time(0)).unwrap();
+        Principal { resources: texts(resources), queues: texts(queues), session, ..principal }
+    };
+    let seen = |caller: &Principal| {
+        let leases = ["caja:1", "task:7"].map(|name| caller.reaches_resource(name));
+        let queues = ["mails", "mails2", "bot-1"].map(|name| caller.reaches_queue(name));
+        (leases, caller.reaches_tasks(), queues)
+    };
+    for (caller, expected) in [
+        (reach(&[], &[], false), ([true, true], true, [true, true, true])),
+        (reach(&[], &[], true), ([true, false], false, [false, false, false])),
+        (reach(&["caja:"], &[], false), ([true, false], false, [false, false, false])),
+        (reach(&["task:7"], &[], true), ([false, true], true, [false, false, false])),
+        (reach(&["t"], &[], true), ([false, true], true, [false, false, false])),
+        (reach(&[], &["mails"], false), ([false, false], false, [true, false, false])),
+        (reach(&[], &["mails*"], true), ([false, false], false, [true, true, false])),
+        (reach(&["caja:"], &["bot-*"], true), ([true, false], false, [false, false, true])),
+        (reach(&[], &["*"], false), ([false, false], false, [true, true, true])),
+    ] {
+        assert_eq!(seen(&caller), expected, "{caller:?}");
+    }
+}
+
+#[test]
+fn bounded_token_cannot_make_one_that_reaches_other_queues() {
+    let ana = person("ana", Role::Admin);
+    let bound = |resources: &[&str], queues: &[&str]| Token {
+        resources: resources.iter().map(|text| (*text).to_owned()).collect(),
+        queues: queues.iter().map(|text| (*text).to_owned()).collect(),
+        ..token("ana", None)
+    };
+    let by = bound(&[], &["bot-*", "mails"]).principal(Some(&ana), None, Time(0)).unwrap();
+    let make = |token: Token| change(Some(&by), &Change::CreateToken(token), about(Some(ana.clone())), Time(1));
+    let mint = |token: Token| {
+        let command = Change::MintSession { token: Token { user: id("paco"), ..token }, ttl: Span::from_secs(9) };
+        change(Some(&by), &command, about(None), Time(1))
+    };
+    for inside in [bound(&[], &["bot-1"]), bound(&[], &["bot-a*", "mails"])] {
+        assert!(make(inside.clone()).is_ok() && mint(inside).is_ok());
+    }
+    for beyond in [bound(&[], &[]), bound(&[], &["mails*"]), bound(&[], &["*"]), bound(&["caja:"], &["mails"])] {
+        assert!(make(beyond.clone()).is_err() && mint(beyond.clone()).is_err(), "{beyond:?}");
+    }
+}
+
+#[test]
+fn narrow_token_revokes_only_itself() {
+    let eva = person("eva", Role::Admin);
+    let other = Token { id: "t-other".to_owned(), ..token("eva", None) };
+    let whole = token("eva", None).principal(Some(&eva), None, Time(0)).unwrap();
+    let mut some = Permissions::all();
+    some = some.without([Permission::AuditRead].into_iter().collect());
+    let fewer = token("eva", Some(some)).principal(Some(&eva), None, Time(0)).unwrap();
+    let bounded = Principal { queues: vec!["mails".to_owned()], ..whole.clone() };
+    let revoke = |by: &Principal, token: Token| {
+        let view = View { token: Some(token.clone()), ..about(Some(eva.clone())) };
+        change(Some(by), &Change::RevokeToken { id: token.id }, view, Time(1))
+    };
+    let of_leo = Token { id: "t-leo".to_owned(), ..token("leo", None) };
+    for by in [&fewer, &bounded] {
+        assert!(revoke(by, token("eva", None)).is_ok(), "a token may revoke itself");
+        assert!(revoke(by, other.clone()).is_err() && revoke(by, of_leo.clone()).is_err(), "{by:?}");
+    }
+    assert!(revoke(&whole, other).is_ok() && revoke(&whole, of_leo).is_ok());
+}
+
+#[test]
+fn unknown_actor_has_the_permissions_of_a_page_and_of_the_tokens_list() {
+    let eva = person("eva", Role::Admin);
+    let paco = |scope: Option<Permissions>| {
+        let by = token("eva", scope).principal(Some(&eva), None, Time(0)).unwrap();
+        by.on_behalf_of(id("paco"), None).unwrap().permissions
+    };
+    assert_eq!(paco(None), Permissions::OF_A_PAGE, "a token without a list adds nothing");
+    let list = [Permission::SessionsMint, Permission::UsersManage, Permission::QueuesProduce].into_iter().collect();
+    let expected = Permissions::OF_A_PAGE.or([Permission::QueuesProduce].into_iter().collect());
+    assert_eq!(paco(Some(list)), expected);
 }

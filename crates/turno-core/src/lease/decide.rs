@@ -472,7 +472,7 @@ impl DecisionBuilder<'_> {
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(clip_text);
         let topic = Topic::Leases;
-        self.events.push(Event { topic, name, resource, key: None, at: self.now, fence, by, detail });
+        self.events.push(Event { topic, name, resource, key: None, queue: None, at: self.now, fence, by, detail });
     }
 }
 

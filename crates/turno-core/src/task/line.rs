@@ -332,6 +332,7 @@ pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), Li
         name,
         resource: apply.task.resource().as_str().into(),
         key: None,
+        queue: None,
         at: now,
         fence: Some(apply.fence),
         by: Some(apply.who.user.clone()),

@@ -30,7 +30,7 @@ Made from `turno --help` of every command; a test keeps it so. Run the tests of 
 | `user add`, `change`, `disable`, `enable`, `password` | `{\"id\",\"name\",\"role\",\"disabled\",\"has_password\",\"created_at\"}` |
 | `user show` | the same, with `tokens` |
 | `user remove` | `{\"id\",\"removed\":true}` |
-| `token list` | `{\"items\":[{\"id\",\"user\",\"machine\",\"permissions\",\"resources\",\"expires_at\",\"created_at\",\"last_used_at\"}]}` |
+| `token list` | `{\"items\":[{\"id\",\"user\",\"machine\",\"permissions\",\"resources\",\"queues\",\"expires_at\",\"created_at\",\"last_used_at\"}]}` |
 | `token create` | one such item, with the secret in `token` |
 | `token revoke` | `{\"id\",\"revoked\":true}` |
 | `sync plan`, `install`, `remove` | `{\"sources\":[…]}` with `name` and `sql`; `name`, `table` and `queue`; `name` and `removed` |

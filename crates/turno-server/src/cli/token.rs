@@ -24,6 +24,7 @@ Examples:
   export TURNO_TOKEN=$(turno token create --user ana)
   turno token create --user bot --machine --expires 90d > bot.token
   turno token create --user app --can leases.use --resource order: invoice:
+  turno token create --user bot --can queues.consume --queue mails 'bot-*'
   turno token list --user ana
   turno token revoke ID        refused from the next request on
 
@@ -72,6 +73,9 @@ struct Create {
     /// Only leases whose names begin with one of these [default: all]
     #[arg(long, value_name = "PREFIX", num_args = 1.., value_parser = super::lease::resource)]
     resource: Vec<String>,
+    /// Only queues with these names, or with these prefixes if they end in * [default: all]
+    #[arg(long, value_name = "QUEUE", num_args = 1.., value_parser = crate::http::queue_pattern)]
+    queue: Vec<String>,
     /// Expires after this time [default: never]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     expires: Option<Duration>,
@@ -85,7 +89,7 @@ fn permission() -> impl TypedValueParser<Value = Permission> {
 
 pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(), Failure> {
     if let Action::Create(args) = &arguments.action
-        && args.resource.len() > RESOURCES_MAX
+        && args.resource.len().max(args.queue.len()) > RESOURCES_MAX
     {
         return Err(Failure::usage(Message::new("token-resources-max").number("max", RESOURCES_MAX)));
     }
@@ -106,9 +110,17 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
 }
 
 async fn create(turno: &Turno, args: Create, json: bool) -> Result<(), Failure> {
-    let Create { user, machine, can, resource, expires } = args;
+    let Create { user, machine, can, resource, queue, expires } = args;
     let scope = (!can.is_empty()).then(|| can.into_iter().collect());
-    let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in: expires };
+    let new = NewToken {
+        user: user.clone(),
+        name: None,
+        machine,
+        scope,
+        resources: resource,
+        queues: queue,
+        expires_in: expires,
+    };
     let (token, secret) = turno.create_token(new).await.map_err(|error| match error {
         Error::Refused(ChangeRefused::Unknown(_)) => {
             Failure::failed(Message::new("token-user-unknown").text("user", &user))
@@ -154,7 +166,7 @@ async fn list(turno: &Turno, user: Option<UserId>, json: bool) -> Result<(), Fai
         say(&[json!({ "items": tokens.iter().map(view).collect::<Vec<_>>() }).to_string()]);
         return Ok(());
     }
-    let mut table = Table::new(&["id", "user", "for", "may", "resources", "expires", "last-used"]);
+    let mut table = Table::new(&["id", "user", "for", "may", "resources", "queues", "expires", "last-used"]);
     for token in &tokens {
         let day = |time: Option<turno::core::time::Time>| {
             time.map_or_else(|| render(&Message::new("never")), |time| Stamp(time).to_string()[..16].replace('T', " "))
@@ -164,16 +176,23 @@ async fn list(turno: &Turno, user: Option<UserId>, json: bool) -> Result<(), Fai
             token.user.to_string(),
             render(&Message::new(if token.machine { "token-for-machine" } else { "token-for-person" })),
             token.scope.map_or_else(|| render(&Message::new("token-may-all")), |scope| scope.to_string()),
-            match token.resources.is_empty() {
-                true => render(&Message::new("token-resources-all")),
-                false => token.resources.join(" "),
-            },
+            bounds(&token.resources, &token.queues),
+            bounds(&token.queues, &token.resources),
             day(token.expires_at),
             day(token.last_used_at),
         ]);
     }
     table.print(&Message::new("token-none"));
     Ok(())
+}
+
+/// Renders what a token reaches of one kind. A token with bounds of the other kind only reaches nothing.
+fn bounds(own: &[String], other: &[String]) -> String {
+    match (own.is_empty(), other.is_empty()) {
+        (false, _) => own.join(" "),
+        (true, true) => render(&Message::new("token-resources-all")),
+        (true, false) => render(&Message::new("token-resources-none")),
+    }
 }
 
 /// Returns the token as the API does, without its hash.
@@ -185,6 +204,7 @@ pub(super) fn view(token: &Token) -> Value {
         "machine": token.machine,
         "permissions": scope,
         "resources": token.resources,
+        "queues": token.queues,
         "expires_at": token.expires_at.map(Stamp),
         "created_at": Stamp(token.created_at),
         "last_used_at": token.last_used_at.map(Stamp),

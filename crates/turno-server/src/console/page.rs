@@ -396,7 +396,7 @@ impl FromRequestParts<Shared> for Page {
             Some(caller) => caller.clone(),
             None => identify(app, &parts.method, &parts.headers).await?,
         };
-        let confined = caller.0.principal().is_some_and(|me| !me.resources.is_empty());
+        let confined = caller.0.principal().is_some_and(|me| me.is_bounded());
         if confined {
             // A confined token is made for one page of another application and gets no access to the console.
             return Err(Problem::new(Code::OtherResource).arg("resource", parts.uri.path()));

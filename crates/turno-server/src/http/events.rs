@@ -68,9 +68,7 @@ async fn events_get(
     let text = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
     let resume = resume(text.or(query.last_event_id.as_deref()));
     let subscription = caller.0.subscribe(topics, resume).await?;
-    let resources = caller.0.principal().map_or_else(Vec::new, |me| me.resources.clone());
-    let stream =
-        stream::Stream::new(app, subscription, resume.is_none(), resources, place.map(|Extension(place)| place));
+    let stream = stream::Stream::new(app, subscription, resume.is_none(), place.map(|Extension(place)| place));
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),

@@ -147,7 +147,7 @@ pub(super) async fn preview(app: &App, row: &Row, request: &mut Request) -> Resu
     Ok(CallerId::from_request(request))
 }
 
-/// Authenticates the caller and checks the permission that the route needs.
+/// Authenticates the caller and checks the reach and the permission that the route needs.
 async fn permit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<(), Problem> {
     let needs = row.map_or(Needs::Token, |row| row.needs);
     if needs == Needs::Nothing || row.is_none() && is_public(request) {
@@ -155,28 +155,16 @@ async fn permit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<(
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
     request.extensions_mut().insert::<Caller>(caller.clone());
-    check_resource_token(&caller, row)?;
-    if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
-        caller.0.require(Permission::LeasesUse).await?;
+    if let Some((row, principal)) = row.zip(caller.0.principal()) {
+        access::check_scope(row, &principal, request.uri().path())?;
+    }
+    if let Needs::Either(one, other) = needs
+        && caller.0.require(other).await.is_err()
+    {
+        caller.0.require(one).await?;
     }
     if let Some(permission) = permission(needs, request.uri().path()) {
         caller.0.require(permission).await?;
-    }
-    Ok(())
-}
-
-/// Refuses queue, sync, stock and metrics routes for a token that is limited to resources, unless it has a queue
-/// permission. Pages of other applications use such tokens.
-fn check_resource_token(caller: &Caller, row: Option<&Row>) -> Result<(), Problem> {
-    let Some((row, principal)) = row.zip(caller.0.principal()).filter(|(_, principal)| !principal.resources.is_empty())
-    else {
-        return Ok(());
-    };
-    let queues = [Permission::QueuesProduce, Permission::QueuesConsume, Permission::QueuesManage];
-    let beyond =
-        ["/v1/queues", "/v1/sync", "/v1/stock", "/locks", "/metrics"].iter().any(|at| row.path.starts_with(at));
-    if beyond && !queues.into_iter().any(|permission| principal.permissions.has(permission)) {
-        return Err(Problem::new(Code::OtherResource).arg("resource", row.path));
     }
     Ok(())
 }
@@ -190,7 +178,7 @@ fn is_public(request: &Request) -> bool {
 
 fn permission(needs: Needs, path: &str) -> Option<Permission> {
     match needs {
-        Needs::Nothing | Needs::Token | Needs::SomeLease => None,
+        Needs::Nothing | Needs::Token | Needs::Either(..) => None,
         Needs::May(permission) => Some(permission),
         Needs::Lease => {
             let resource = path.trim_start_matches("/v1/leases/");

@@ -7,7 +7,7 @@ mod user;
 
 use turno::core::access::{Permission, Permissions};
 use turno::core::fault::Fault;
-use turno::core::id::{Resource, UserId};
+use turno::core::id::{BadName, QueueName, Resource, UserId};
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use me::Me;
@@ -50,6 +50,30 @@ fn resources(prefixes: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
         Resource::new(prefix.as_str()).map_err(wrong)?;
     }
     Ok(prefixes)
+}
+
+/// Checks the queues of a token: names, or prefixes that end in `*`.
+fn queues(patterns: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
+    let patterns = patterns.unwrap_or_default();
+    if patterns.len() > RESOURCES_MAX {
+        let cause = Message::new("error-too-many-resources").number("max", RESOURCES_MAX);
+        return Err(Problem::new(Code::BadField).field("queues").cause(cause));
+    }
+    for (n, pattern) in patterns.iter().enumerate() {
+        let wrong = |cause| Problem::new(Code::BadField).field(&format!("queues[{n}]")).cause(cause);
+        queue_pattern(pattern).map_err(wrong)?;
+    }
+    Ok(patterns)
+}
+
+/// Checks the name of a queue, or a prefix that ends in `*`. `*` alone means every queue.
+pub(crate) fn queue_pattern(text: &str) -> Result<String, BadName> {
+    match text.strip_suffix('*') {
+        Some("") => {}
+        Some(prefix) => drop(QueueName::new(prefix)?),
+        None => drop(QueueName::new(text)?),
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses a user id from a body.
@@ -103,6 +127,17 @@ mod tests {
         assert_eq!(resources(names(&["caja:", ""])).expect_err("an empty prefix").code(), Code::BadField);
         assert_eq!(resources(names(&["caja:"])).ok(), Some(vec!["caja:".to_owned()]));
         assert!(resources(Some(vec!["x".to_owned(); RESOURCES_MAX + 1])).is_err());
+    }
+
+    #[test]
+    fn queue_of_a_token_is_a_name_or_a_prefix_with_an_asterisk() {
+        let one = |text: &str| queues(Some(vec![text.to_owned()]));
+        for good in ["mails", "bot-*", "*"] {
+            assert_eq!(one(good).ok(), Some(vec![good.to_owned()]));
+        }
+        assert!(
+            one("").is_err() && one("a\nb").is_err() && queues(Some(vec!["x".to_owned(); RESOURCES_MAX + 1])).is_err()
+        );
     }
 
     #[test]

@@ -280,6 +280,7 @@ impl From<Denied> for Problem {
                 Problem::new(Code::Forbidden).permission(permission).with("permission", permission.as_str())
             }
             Denied::OtherResource(resource) => Problem::new(Code::OtherResource).arg("resource", resource),
+            Denied::OtherQueue(queue) => Problem::new(Code::OtherResource).arg("resource", queue),
         }
     }
 }

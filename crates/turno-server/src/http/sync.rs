@@ -117,7 +117,8 @@ async fn source_list(
 ) -> Result<Json<Page<SourceView>>, Problem> {
     let wanted = query.wanted()?;
     let after = wanted.after::<usize>()?.unwrap_or(0);
-    let found = app.sync_sources.iter().enumerate().skip(after).take(wanted.one_more() as usize);
+    let reached = app.sync_sources.iter().enumerate().filter(|(_, source)| reaches(&caller, source));
+    let found = reached.skip_while(|(index, _)| *index < after).take(wanted.one_more() as usize);
     let page = wanted.page(found.collect(), |(index, _)| (index + 1).to_string());
     let mut items = Vec::new();
     for (_, source) in page.items {
@@ -125,6 +126,11 @@ async fn source_list(
         items.push(load_view(&app, &caller, source, &handle, handle.glance().await).await?);
     }
     Ok(Json(Page { items, next_cursor: page.next_cursor }))
+}
+
+/// Returns whether the caller's token reaches the queue of the source.
+fn reaches(caller: &Caller, source: &SyncSource) -> bool {
+    caller.0.principal().is_none_or(|principal| principal.reaches_queue(source.source.queue.as_str()))
 }
 
 /// Returns all sources, for the console.
@@ -146,6 +152,9 @@ async fn source_get(
     Path(name): Path<String>,
 ) -> Result<Json<SourceView>, Problem> {
     let source = find_source(&app, &name)?;
+    if !reaches(&caller, source) {
+        return Err(Problem::new(Code::OtherResource).arg("resource", name));
+    }
     let handle = caller.0.sync(source.source.clone());
     load_view(&app, &caller, source, &handle, handle.status().await).await.map(Json)
 }

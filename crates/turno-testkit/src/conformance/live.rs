@@ -134,6 +134,7 @@ async fn an_event_carries_the_decision(world: World) {
                 name: EventName::LeaseForceClaimed,
                 resource: resource().as_str().into(),
                 key: None,
+                queue: None,
                 at: answer.now,
                 fence: Some(grant.fence),
                 by: Some(grant.holder.user),

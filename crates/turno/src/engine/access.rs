@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use turno_core::access::{Denied, Epoch, Permission, Principal};
 use turno_core::audit::{Actor, Hash};
-use turno_core::id::{Resource, UserId};
+use turno_core::id::{QueueName, Resource, UserId};
 use turno_core::lease::Holder;
 use turno_core::time::Time;
 
@@ -50,23 +50,38 @@ struct Settled {
     epoch: Epoch,
 }
 
-/// The permission and the resource that an operation needs.
+/// The permission, the resource and the queue that an operation needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Needs<'a> {
     permission: Option<Permission>,
+    /// A permission that also suffices.
+    or: Option<Permission>,
     resource: Option<&'a Resource>,
+    queue: Option<&'a QueueName>,
 }
 
 impl<'a> Needs<'a> {
     /// Any authenticated caller.
-    pub(crate) const READING: Needs<'static> = Needs { permission: None, resource: None };
+    pub(crate) const READING: Needs<'static> = Needs { permission: None, or: None, resource: None, queue: None };
+
+    /// A caller who may read tasks. A caller who may process them can also read them.
+    pub(crate) const READING_TASKS: Needs<'static> = Needs {
+        permission: Some(Permission::TasksRead),
+        or: Some(Permission::InventoryManage),
+        resource: None,
+        queue: None,
+    };
 
     pub(crate) const fn permission(permission: Permission) -> Needs<'a> {
-        Needs { permission: Some(permission), resource: None }
+        Needs { permission: Some(permission), or: None, resource: None, queue: None }
     }
 
     pub(crate) fn on(self, resource: &'a Resource) -> Needs<'a> {
         Needs { resource: Some(resource), ..self }
+    }
+
+    pub(crate) fn of(self, queue: &'a QueueName) -> Needs<'a> {
+        Needs { queue: Some(queue), ..self }
     }
 }
 
@@ -266,8 +281,12 @@ impl Turno {
             return Err(Denied::Unauthenticated.into());
         }
         let Settled { principal, epoch } = settled;
-        if let Some(permission) = needs.permission {
+        let suffices = needs.or.is_some_and(|permission| principal.permissions.has(permission));
+        if let Some(permission) = needs.permission.filter(|_| !suffices) {
             principal.require(permission)?;
+        }
+        if let Some(queue) = needs.queue {
+            principal.require_queue(queue)?;
         }
         if let Some(resource) = needs.resource {
             principal.require_resource(resource)?;

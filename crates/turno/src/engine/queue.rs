@@ -178,7 +178,7 @@ impl Turno {
     /// ```
     pub async fn change_queue(&self, put: PutQueue) -> Result<bool, Error> {
         put.policy.check()?;
-        self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesManage).of(&put.name)).await?;
         let Some(row) = self.inner.store.put_queue(put, self.actor()).await? else { return Ok(false) };
         // Items may be due under the new policy, and other processes cache the old one.
         let row = self.inner.remember(row);
@@ -186,7 +186,7 @@ impl Turno {
         Ok(true)
     }
 
-    /// Returns all queues with their policies.
+    /// Returns all queues that the caller reaches, with their policies.
     ///
     /// ```
     /// # use turno::queue::{Kind, Policy};
@@ -196,8 +196,10 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn queues(&self) -> Result<Vec<QueueRow>, Error> {
-        self.authorize_read(Needs::READING).await?;
-        Ok(self.inner.store.queues().await?)
+        self.authorize_read(Needs::permission(Permission::QueuesRead)).await?;
+        let mut queues = self.inner.store.queues().await?;
+        queues.retain(|row| self.reaches_queue(&row.name));
+        Ok(queues)
     }
 
     /// Returns a handle to an existing queue, or [`Error::Unknown`].
@@ -216,8 +218,16 @@ impl Turno {
         Error: From<N::Error>,
     {
         let name: QueueName = name.try_into()?;
+        self.authorize(Needs::READING.of(&name)).await?;
         self.inner.queue(&name).await?;
         Ok(QueueHandle { turno: self.clone(), name })
+    }
+}
+
+impl Turno {
+    /// Returns whether the caller's token reaches this queue.
+    pub(crate) fn reaches_queue(&self, queue: &QueueName) -> bool {
+        self.check_cached(Needs::READING.of(queue)).is_ok()
     }
 }
 
@@ -261,7 +271,7 @@ impl QueueHandle {
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
-        match self.turno.submit(Needs::permission(Permission::QueuesProduce), call, Job::Enqueue).await {
+        match self.turno.submit(Needs::permission(Permission::QueuesProduce).of(&self.name), call, Job::Enqueue).await {
             Ok(answers) => Ok(ids.into_iter().zip(answers).collect()),
             // The cached queue does not exist any more: a failover lost it, or it was created again.
             Err(Error::Store(StoreError::QueueGone)) => {

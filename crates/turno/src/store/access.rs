@@ -39,9 +39,10 @@ pub struct AccessWrite {
 pub type AccessOutcome = Result<Changed, ChangeRefused>;
 
 impl AccessGroup {
-    /// Returns the person to read.
+    /// Returns the person to read. For a revocation this is the caller, whose rights the token must have.
     pub fn user(&self) -> Option<&UserId> {
-        self.wish.user()
+        let by = self.by.as_ref().filter(|_| self.wish.token().is_some());
+        self.wish.user().or(by.map(|by| &by.user))
     }
 
     /// Returns the token to read.

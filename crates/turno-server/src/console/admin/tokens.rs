@@ -84,6 +84,7 @@ pub(super) async fn create(page: Page, Path(id): Path<UserId>, Form(form): Form<
             machine: form.speaks == "machine",
             scope,
             resources: Vec::new(),
+            queues: Vec::new(),
             expires_in: days.map(|days| Duration::from_secs(days.unsigned_abs() * 86_400)),
         };
         Ok(page.turno()?.create_token(new).await?.1)

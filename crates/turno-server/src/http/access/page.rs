@@ -9,15 +9,45 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/ac
 const INTRODUCTION: &str = "\
 # Who may call what
 
-Every route, the permission that it requires, and which of the three roles have it. A token can carry fewer permissions
-than its owner's role. A call without a valid token gets 401 where the column *anonymous* says no. A call without the
-permission gets 403. Both are decided before the body is parsed.
+Every route, the permission that it requires, the scope that the caller's token must reach, and which of the three roles
+have the permission. A token can carry fewer permissions than its owner's role. A call without a valid token gets 401
+where the column *anonymous* says no. A call without the permission gets 403 `forbidden`, and a call outside of the
+token's scope 403 `other_resource`. All are decided before the body is parsed.
+
+## Scopes
+
+`resources` limits a token or session to leases whose names begin with one of its entries and, through `task:`, to tasks.
+`queues` limits it to the queues with these names, or with these prefixes if they end in `*`. A token or session that has
+one of the two reaches nothing of the other kind. A token with neither reaches everything. A session with neither reaches
+the leases outside `task:`.
+
+| scope | a route with this scope is for |
+|---|---|
+| any | every caller; what the token does not reach is omitted |
+| account | every token, not for sessions |
+| leases | tokens that reach the lease in the path, or any lease |
+| tasks | tokens that reach the lease `task:ID` of the task in the path, or any task; to create one, all tasks |
+| queues | tokens that reach the queue in the path or of the source, or any queue |
+| whole | tokens without `resources` and `queues`, not for sessions |
+
+## Permissions
+
+Reading leases needs no permission. `queues.read`, `tasks.read` and `metrics.read` are part of every role. A list of
+permissions on a token is exact: a token with `queues.consume` alone claims and settles, and does not list items. A token
+that does not have all rights of its owner can revoke only itself. A user for whom a backend acts (`Turno-Actor`) and whom
+Turno does not know has `inventory.manage`, `leases.use` and the permissions in the token's own list, never
+`users.manage` or `sessions.mint`.
+
+Messages to a holder, the answers to them and the reasons of overrides are shown to the users concerned and to callers
+with `audit.read`.
+
+## Routes
 
 This page is generated from `crates/turno-server/src/http/access.rs`, the table that the server checks. After a change
 there, run `TURNO_UPDATE_DOCS=1 cargo test -p turno-server access_page_matches_the_table`.
 
-| call | needs | anonymous | viewer | editor | admin |
-|---|---|---|---|---|---|
+| call | needs | scope | anonymous | viewer | editor | admin |
+|---|---|---|---|---|---|---|
 ";
 
 fn page() -> String {
@@ -29,7 +59,8 @@ fn page() -> String {
         };
         let [anonymous, viewer, editor, admin] =
             [None, Some(Role::Viewer), Some(Role::Editor), Some(Role::Admin)].map(|role| may(row.needs, role));
-        format!("| `{} {}` | {needs} | {anonymous} | {viewer} | {editor} | {admin} |\n", row.method, row.path)
+        let (method, path, scope) = (row.method, row.path, row.scope.as_str());
+        format!("| `{method} {path}` | {needs} | {scope} | {anonymous} | {viewer} | {editor} | {admin} |\n")
     });
     rows.fold(INTRODUCTION.to_owned(), |page, row| page + &row)
 }
@@ -41,7 +72,7 @@ fn may(needs: Needs, role: Option<Role>) -> &'static str {
         Needs::Token => role.is_some(),
         Needs::May(permission) => holds(permission),
         Needs::Lease => holds(Permission::LeasesUse) && holds(Permission::InventoryManage),
-        Needs::SomeLease => holds(Permission::LeasesUse) || holds(Permission::InventoryManage),
+        Needs::Either(one, other) => holds(one) || holds(other),
     };
     if may { "yes" } else { "no" }
 }
@@ -56,6 +87,13 @@ fn access_page_matches_the_table() {
     }
     let committed = std::fs::read_to_string(PAGE).unwrap_or_default();
     assert!(committed == page, "docs/reference/access.md is behind; run this test with TURNO_UPDATE_DOCS=1");
+}
+
+#[test]
+fn introduction_describes_every_scope() {
+    for scope in super::Scope::ALL {
+        assert!(INTRODUCTION.contains(&format!("| {} | ", scope.as_str())), "{scope:?}");
+    }
 }
 
 #[test]

@@ -117,6 +117,7 @@ mod tests {
             name: EventName::LeaseLost,
             resource: "caja:3".into(),
             key: None,
+            queue: None,
             at: Time(1_736_937_000_007),
             fence: Some(Fence(9)),
             by: UserId::new("ana").ok(),

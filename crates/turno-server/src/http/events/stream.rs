@@ -23,8 +23,6 @@ pub(super) struct Stream {
     subscription: Subscription,
     /// True if the stream starts now and does not resume.
     fresh: bool,
-    /// Only events whose resource begins with one of these are sent. Empty means all.
-    resources: Vec<String>,
     /// Freed when the stream ends.
     _place: Option<RoomPlace>,
     phase: Phase,
@@ -38,14 +36,8 @@ enum Phase {
 }
 
 impl Stream {
-    pub(super) fn new(
-        app: Shared,
-        subscription: Subscription,
-        fresh: bool,
-        resources: Vec<String>,
-        place: Option<RoomPlace>,
-    ) -> Stream {
-        Stream { app, subscription, fresh, resources, _place: place, phase: Phase::Beginning }
+    pub(super) fn new(app: Shared, subscription: Subscription, fresh: bool, place: Option<RoomPlace>) -> Stream {
+        Stream { app, subscription, fresh, _place: place, phase: Phase::Beginning }
     }
 
     /// Returns the bytes to send. Each chunk is made when the client can take it.
@@ -86,22 +78,13 @@ impl Stream {
     async fn receive(&mut self) -> Result<Bytes, Error> {
         loop {
             match self.subscription.next().await {
-                Ok(Live::Event { position, event }) if self.concerns(&event.resource) => {
-                    return Ok(frame::event(position, &event));
-                }
-                Ok(Live::QueueChanged { queue, topic, at }) if self.concerns(queue.as_str()) => {
-                    return Ok(frame::changed(&queue, topic, at));
-                }
-                Ok(Live::Event { .. } | Live::QueueChanged { .. }) => {}
+                Ok(Live::Event { position, event }) => return Ok(frame::event(position, &event)),
+                Ok(Live::QueueChanged { queue, topic, at }) => return Ok(frame::changed(&queue, topic, at)),
                 Ok(Live::Reset { position }) => return Ok(frame::reset(position)),
                 Err(error) if is_temporary(&error) => tokio::time::sleep(ASK_AGAIN).await,
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn concerns(&self, resource: &str) -> bool {
-        self.resources.is_empty() || self.resources.iter().any(|prefix| resource.starts_with(prefix.as_str()))
     }
 
     fn failed(&mut self, error: &Error) -> Option<Bytes> {

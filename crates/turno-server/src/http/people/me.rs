@@ -37,8 +37,12 @@ pub(crate) struct Me {
     machine: bool,
     /// The account that acts for the user. Null if the user acts.
     via: Option<String>,
-    /// The resource prefixes that the token is limited to. Empty means all resources.
+    /// The resource prefixes that the token is limited to. Empty means all resources, or none if there are `queues`. For
+    /// a session, all leases outside `task:`.
     resources: Vec<String>,
+    /// The queues that the token is limited to: names, or prefixes that end in `*`. Empty means all queues, or none if
+    /// there are `resources` or if this is a session.
+    queues: Vec<String>,
     /// The token's id.
     token: String,
     /// When the token expires. Null if it does not.
@@ -66,6 +70,7 @@ impl Me {
             machine: me.machine,
             via: me.via.as_ref().map(ToString::to_string),
             resources: me.resources.clone(),
+            queues: me.queues.clone(),
             token: me.token.clone(),
             expires_at: me.expires_at.map(Into::into),
         }

@@ -9,7 +9,7 @@ use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{name, permissions, resources, user_id};
+use super::{name, permissions, queues, resources, user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::idempotency::{Repeatable, Revealed};
@@ -43,8 +43,11 @@ struct NewSessionBody {
     user: SessionUser,
     /// The permissions of the session, at most the caller's own. Default: `leases.use` and `inventory.manage`.
     permissions: Option<Vec<String>>,
-    /// The resource prefixes to limit the session to. Default: all resources.
+    /// The resource prefixes that the session reaches: leases, and with `task:` tasks. Default: all leases outside
+    /// `task:`, or none if there are `queues`.
     resources: Option<Vec<String>>,
+    /// The queues that the session reaches: names, or prefixes that end in `*`. Default: none.
+    queues: Option<Vec<String>>,
     /// Seconds until the session expires. Default: 900.
     #[schema(minimum = 1, maximum = 900)]
     ttl_s: Option<i64>,
@@ -84,6 +87,7 @@ async fn mint(caller: Caller, body: NewSessionBody) -> Result<Revealed<MadeSessi
         machine: false,
         scope: permissions(body.permissions)?,
         resources: resources(body.resources)?,
+        queues: queues(body.queues)?,
         expires_in: None,
     };
     let (token, secret) = caller.0.mint_session(new, Span::from_secs(ttl_s).into()).await?;

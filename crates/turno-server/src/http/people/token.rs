@@ -13,7 +13,7 @@ use turno::core::id::UserId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{permissions, resources, user_id};
+use super::{permissions, queues, resources, user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
@@ -42,8 +42,11 @@ pub(super) struct TokenView {
     kind: &'static str,
     /// The permissions that the token is limited to. Null means all permissions of its owner.
     permissions: Option<Vec<&'static str>>,
-    /// The resource prefixes that the token is limited to. Empty means all resources.
+    /// The resource prefixes that the token is limited to. Empty means all resources, or none if there are `queues`.
     resources: Vec<String>,
+    /// The queues that the token is limited to: names, or prefixes that end in `*`. Empty means all queues, or none if
+    /// there are `resources`.
+    queues: Vec<String>,
     /// When the token expires. Null if it does not.
     expires_at: Option<Stamp>,
     /// When the token was last used, to about a minute.
@@ -62,6 +65,7 @@ impl From<Token> for TokenView {
             machine: token.machine,
             permissions: token.scope.map(|scope| scope.iter().map(Permission::as_str).collect()),
             resources: token.resources,
+            queues: token.queues,
             expires_at: token.expires_at.map(Into::into),
             last_used_at: token.last_used_at.map(Into::into),
             created_at: token.created_at.into(),
@@ -108,8 +112,12 @@ struct NewTokenBody {
     /// The permissions to limit the token to. Default: all permissions of its owner.
     #[schema(example = json!(["queues.produce"]))]
     permissions: Option<Vec<String>>,
-    /// The resource prefixes to limit the token to. Default: all resources.
+    /// The resource prefixes to limit the token to. Default: all resources, or none if there are `queues`.
     resources: Option<Vec<String>>,
+    /// The queues to limit the token to: names, or prefixes that end in `*`. Default: all queues, or none if there are
+    /// `resources`.
+    #[schema(example = json!(["mails", "bot-*"]))]
+    queues: Option<Vec<String>>,
     /// Seconds until the token expires. Default: it does not expire.
     #[schema(minimum = 1)]
     expires_in_s: Option<i64>,
@@ -145,6 +153,7 @@ async fn create(caller: Caller, body: NewTokenBody) -> Result<Revealed<MadeToken
         machine: body.machine,
         scope: permissions(body.permissions)?,
         resources: resources(body.resources)?,
+        queues: queues(body.queues)?,
         expires_in: expires_in(body.expires_in_s)?,
     };
     let (token, secret) = caller.0.create_token(new).await?;
@@ -161,6 +170,8 @@ fn expires_in(seconds: Option<i64>) -> Result<Option<Duration>, Problem> {
 }
 
 /// Revokes a token and the sessions that it created, from the next request on.
+///
+/// A token that does not have all rights of its owner can revoke only itself.
 #[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "access", params(("id" = String, Path)), responses((status = 204)))]
 async fn token_revoke(caller: Caller, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     let known = (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());

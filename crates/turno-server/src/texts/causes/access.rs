@@ -11,6 +11,7 @@ impl Cause for Denied {
             Denied::Unauthenticated => Message::new("error-unauthenticated"),
             Denied::Missing(permission) => Message::new("error-forbidden").permission("permission", *permission),
             Denied::OtherResource(resource) => Message::new("error-other-resource").text("resource", resource),
+            Denied::OtherQueue(queue) => Message::new("error-other-resource").text("resource", queue),
         }
     }
 }

@@ -134,6 +134,7 @@ fn announcement(state: &State, at: Time) -> Option<Event> {
         name: EventName::LeaseLost,
         resource: state.resource.as_str().into(),
         key: None,
+        queue: None,
         at,
         fence: Some(ending.grant.fence),
         by: Some(ending.grant.holder.user.clone()),

@@ -54,6 +54,7 @@ impl Tx {
                 name: EventName::LeaseClaimed,
                 resource: command.resource.as_str().into(),
                 key: None,
+                queue: None,
                 at: self.now.unwrap_or_default(),
                 fence: None,
                 by: Some(command.who.user.clone()),

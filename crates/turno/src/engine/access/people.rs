@@ -60,8 +60,11 @@ pub struct NewToken {
     pub machine: bool,
     /// The permissions it is limited to. `None` means all permissions of its owner.
     pub scope: Option<Permissions>,
-    /// Prefixes of the resource names it is limited to. Empty means all resources.
+    /// Prefixes of the resource names it is limited to. With `queues` and without `resources` it reaches no lease.
     pub resources: Vec<String>,
+    /// Names of the queues it is limited to, or prefixes that end in `*`. With `resources` and without `queues` it
+    /// reaches no queue.
+    pub queues: Vec<String>,
     /// How long it is valid. `None` means until it is revoked.
     pub expires_in: Option<Duration>,
 }
@@ -73,7 +76,15 @@ impl NewToken {
     }
 
     pub(super) fn whole(user: UserId) -> NewToken {
-        NewToken { user, name: None, machine: false, scope: None, resources: Vec::new(), expires_in: None }
+        NewToken {
+            user,
+            name: None,
+            machine: false,
+            scope: None,
+            resources: Vec::new(),
+            queues: Vec::new(),
+            expires_in: None,
+        }
     }
 
     pub(super) fn into_token(self, now: Time) -> Result<(Token, String), Error> {
@@ -87,6 +98,7 @@ impl NewToken {
             machine: self.machine,
             scope: self.scope,
             resources: self.resources,
+            queues: self.queues,
             expires_at: self.expires_in.map(|duration| now + Span::from(duration)),
             created_at: now,
             created_by: self.user,

@@ -169,8 +169,11 @@ impl QueueHandle {
             changed.as_mut().enable();
             let asked = inner.clock.estimate();
             let claim = (row.clone(), want.clone());
-            let outcome =
-                self.turno.submit(CONSUME, claim, |(row, want), reply| Job::Claim(row, want, reply)).await?.take();
+            let outcome = self
+                .turno
+                .submit(CONSUME.of(&self.name), claim, |(row, want), reply| Job::Claim(row, want, reply))
+                .await?
+                .take();
             let next = match outcome {
                 ClaimOutcome::PolicyChanged => {
                     row = inner.refresh(&self.name).await?;
@@ -255,7 +258,7 @@ impl QueueHandle {
             let claim = (row.clone(), want.clone(), id.clone());
             let outcome = self
                 .turno
-                .submit(CONSUME, claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
+                .submit(CONSUME.of(&self.name), claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
                 .await?;
             match outcome.take() {
                 ClaimOutcome::PolicyChanged => {

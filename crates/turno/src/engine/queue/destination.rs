@@ -17,13 +17,15 @@ use turno_core::queue::{ItemState, Manage, ManageAnswer, WorkerName};
 use turno_core::time::Time;
 
 const CONSUME: Needs<'static> = Needs::permission(Permission::QueuesConsume);
+/// Reading a destination needs this permission.
+const READ: Needs<'static> = Needs::permission(Permission::QueuesRead);
 /// Exhausted items read per page.
 const PAGE: u32 = 64;
 
 impl Turno {
     /// Returns the destinations that have failures or items to revive, by queue id.
     pub async fn destinations(&self) -> Result<Vec<(QueueId, Destination)>, Error> {
-        self.authorize_read(Needs::READING).await?;
+        self.authorize_read(READ).await?;
         Ok(self.inner.store.destinations().await?)
     }
 }
@@ -48,7 +50,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn destination(&self) -> Result<Option<Destination>, Error> {
-        self.turno.authorize_read(Needs::READING).await?;
+        self.turno.authorize_read(READ.of(self.name())).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.destination(row.id).await?)
     }
@@ -60,7 +62,7 @@ impl QueueHandle {
         failure: &DeliveryFailure,
         probe: Duration,
     ) -> Result<(bool, Destination), Error> {
-        self.turno.authorize_read(CONSUME).await?;
+        self.turno.authorize_read(CONSUME.of(self.name())).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
@@ -99,7 +101,7 @@ impl QueueHandle {
         detail: Option<String>,
         change: impl Fn(Option<Destination>) -> Option<Destination>,
     ) -> Result<Option<Destination>, Error> {
-        self.turno.authorize_read(CONSUME).await?;
+        self.turno.authorize_read(CONSUME.of(self.name())).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
@@ -125,6 +127,7 @@ impl QueueHandle {
             name,
             resource: row.name.as_str().into(),
             key: None,
+            queue: None,
             at: self.turno.now(),
             fence: None,
             by: None,
@@ -155,7 +158,7 @@ impl QueueHandle {
     ///
     /// [`Act::Park`]: turno_core::queue::Act::Park
     pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Delivery>, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
         let mut after = None;
         let mut chosen: Option<ItemRecord> = None;
         while let Some((found, last)) = self.exhausted_by(since, Time(i64::MAX), after).await? {
@@ -185,7 +188,7 @@ impl QueueHandle {
 
     /// Records that the destination accepted the exhausted item of a probe. Audited as `sync_revived`.
     pub async fn probe_succeeded(&self, id: ItemId) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
         self.manage_one(id, Manage::Probed).await.map(drop)
     }
 
@@ -209,7 +212,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn revive(&self, since: Time, until: Time, limit: u32) -> Result<u64, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
         let (mut after, mut sum) = (None, 0);
         while sum < u64::from(limit)
             && let Some((found, last)) = self.exhausted_by(since, until, after).await?
@@ -224,7 +227,7 @@ impl QueueHandle {
 
     /// Returns whether a delivery handed out at or before `then` is still in process.
     pub async fn handed_out_before(&self, then: Time) -> Result<bool, Error> {
-        self.turno.authorize_read(Needs::READING).await?;
+        self.turno.authorize_read(READ.of(self.name())).await?;
         let row = self.row().await?;
         let mut after = None;
         loop {

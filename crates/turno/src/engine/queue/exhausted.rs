@@ -129,7 +129,7 @@ impl QueueHandle {
 
     /// Checks `queues.manage` and takes in the queue's rows from the intake.
     async fn prepare_manage(&self) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await.map(drop)
     }

@@ -25,7 +25,7 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn lane_locks(&self) -> Result<LaneLocks, Error> {
-        self.authorize_read(Needs::READING).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesRead)).await?;
         for queue in self.lanes_waiting().await? {
             self.inner.intake.read(queue).await?;
         }
@@ -56,7 +56,7 @@ impl Turno {
         let until = self.inner.clock.estimate();
         let mut sum = 0;
         for queue in self.inner.store.queues().await? {
-            if queue.policy.kind != Kind::Lane {
+            if queue.policy.kind != Kind::Lane || !self.reaches_queue(&queue.name) {
                 continue;
             }
             let mut after = None;

@@ -103,7 +103,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn absorber(&self, id: ItemId, key: Key) -> Result<Option<ItemId>, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesProduce)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesProduce).of(&self.name)).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.absorber(row.id, id, key).await?)
     }
@@ -272,7 +272,7 @@ impl QueueHandle {
 
     /// Checks the right to read, takes in the queue's rows from the intake, and returns the queue's row.
     async fn row_for_read(&self) -> Result<Arc<QueueRow>, Error> {
-        self.turno.authorize_read(Needs::READING).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).of(&self.name)).await?;
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await?;
         Ok(row)

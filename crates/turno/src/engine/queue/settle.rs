@@ -96,7 +96,7 @@ impl QueueHandle {
             let settle = |(reference, act)| Settle { reference, policy: policy.clone(), act, by: by.clone() };
             Job::Settle(acts.into_iter().map(settle).collect(), reply)
         };
-        let needs = Needs::permission(Permission::QueuesConsume);
+        let needs = Needs::permission(Permission::QueuesConsume).of(&self.name);
         let (_, outcomes) = self.turno.submit(needs, acts.clone(), job).await?;
         let mut answers: Vec<Settled> =
             outcomes.into_iter().map(|outcome| Settled { outcome, repeated: false }).collect();
@@ -175,7 +175,8 @@ impl QueueHandle {
             let outcome = match act {
                 // These acts end at another item than the first, so that item's record has the outcome.
                 Act::Fail { item: Some(id), .. } | Act::Ack { through: Some(id) } => {
-                    self.item(id.clone()).await?.and_then(|record| settled_under(reference, &record))
+                    let record = self.turno.inner.store.item(reference.queue, id.clone()).await?;
+                    record.and_then(|record| settled_under(reference, &record))
                 }
                 // A group was acked only if every item was.
                 Act::Ack { through: None } if reference.size > 1 => {

@@ -102,7 +102,7 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn task_get(&self, id: TaskId) -> Result<(Time, Option<(Task, State)>), Error> {
-        self.authorize_read(Needs::READING.on(&id.resource())).await?;
+        self.authorize_read(Needs::READING_TASKS.on(&id.resource())).await?;
         let TaskPage { now, mut tasks, .. } = self.inner.store.task_look(id).await?;
         self.inner.record(now, tasks.iter().flat_map(|(_, lease)| lease.ends())).await?;
         Ok((now, tasks.pop().map(|(task, lease)| (task, self.lease_as_of(lease, now)))))
@@ -124,14 +124,14 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn tasks(&self, query: TaskQuery) -> Result<TaskPage, Error> {
-        self.authorize_read(Needs::READING).await?;
+        self.authorize_read(Needs::READING_TASKS).await?;
         let mut query = query;
         loop {
             let mut page = self.inner.store.tasks(query.clone()).await?;
             let now = page.now;
             self.inner.record(now, page.tasks.iter().flat_map(|(_, lease)| lease.ends())).await?;
             let wanted = |lease: &State| query.locked.is_none_or(|locked| lease.live(now).is_some() == locked);
-            let may = |task: &Task| self.check_cached(Needs::READING.on(&task.id.resource())).is_ok();
+            let may = |task: &Task| self.check_cached(Needs::READING_TASKS.on(&task.id.resource())).is_ok();
             page.tasks.retain(|(task, lease)| wanted(lease) && may(task));
             page.tasks = page.tasks.into_iter().map(|(task, lease)| (task, self.lease_as_of(lease, now))).collect();
             // Skip empty pages that are not the last one, because callers take an empty page as the end.
@@ -161,7 +161,7 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn task_history(&self, id: TaskId, after: Option<TaskCursor>, limit: u32) -> Result<TaskHistory, Error> {
-        self.authorize_read(Needs::READING.on(&id.resource())).await?;
+        self.authorize_read(Needs::READING_TASKS.on(&id.resource())).await?;
         let TaskCursor { note, fence } = after.unwrap_or_default();
         let more = limit.saturating_add(1);
         let ran_out = self.unrecorded_ending(&id.resource()).await?;
@@ -194,7 +194,7 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn stock_level(&self, sku: Sku) -> Result<StockLevel, Error> {
-        self.authorize_read(Needs::READING).await?;
+        self.authorize_read(Needs::READING_TASKS).await?;
         let level = self.inner.store.stock(sku.clone()).await?;
         Ok(level.unwrap_or(StockLevel { sku, quantity: 0, serials: Vec::new() }))
     }

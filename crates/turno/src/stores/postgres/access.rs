@@ -84,21 +84,24 @@ fn save_person(person: &Person) -> Call<'_> {
 }
 
 fn add_token(token: &Token) -> Call<'_> {
-    let resources = serde_json::to_string(&token.resources).expect("texts can always be written as JSON");
+    let json = |texts: &Vec<String>| serde_json::to_string(texts).expect("texts can always be written as JSON");
+    let (scope, reads) = token.scope.map(Permissions::to_stored).unzip();
     Call::new(&sql::TOKEN_ADD)
         .text(&token.id)
         .bytes(&token.hash.0)
         .text(token.user.as_str())
         .maybe_text(token.name.as_deref())
         .flag(token.machine)
-        .made_text(token.scope.as_ref().map(Permissions::to_string))
-        .made_text(Some(resources))
+        .made_text(scope)
+        .made_text(Some(json(&token.resources)))
         .maybe_big(token.expires_at.map(|at| at.0))
         .big(token.created_at.0)
         .text(token.created_by.as_str())
         .maybe_text(token.parent.as_deref())
         .flag(token.console)
         .maybe_big(token.last_used_at.map(|at| at.0))
+        .made_text(Some(json(&token.queues)))
+        .made_text(Some(reads.unwrap_or_default()))
 }
 
 fn add_link(link: &Link) -> Call<'_> {

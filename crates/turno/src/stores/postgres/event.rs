@@ -78,6 +78,7 @@ fn event(row: &Row) -> Result<(Position, Event), TripError> {
         name: get::<&str>(row, 2)?.into(),
         resource: get::<&str>(row, 3)?.into(),
         key: get::<Option<&str>>(row, 8)?.map(Into::into),
+        queue: get::<Option<&str>>(row, 9)?.map(Into::into),
         at: Time(get(row, 4)?),
         fence: get::<Option<i64>>(row, 5)?.map(Fence),
         by: maybe_name(row, 6, UserId::new)?,

@@ -7,7 +7,7 @@ use super::{SqliteStore, Write, audit, marks, now, sql};
 use crate::clock::Clock;
 use crate::store::{AccessGroup, AccessRead, AccessStore, Outcomes, Pending, StoreError, TokenFound};
 use rusqlite::{Connection, OptionalExtension, Params, params};
-use turno_core::access::{Changed, Epoch, Link, LinkFor, Person, Token, View};
+use turno_core::access::{Changed, Epoch, Link, LinkFor, Permissions, Person, Token, View};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -78,13 +78,14 @@ fn save_links(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
 }
 
 fn add_token(tx: &Connection, token: &Token) -> Result<(), StoreError> {
+    let (scope, reads) = token.scope.map(Permissions::to_stored).unzip();
     tx.prepare_cached(&sql::TOKEN_ADD)?.execute(params![
         token.id,
         token.hash.0,
         token.user.as_str(),
         token.name,
         token.machine,
-        token.scope.map(|scope| scope.to_string()),
+        scope,
         json(&token.resources),
         token.expires_at.map(|at| at.0),
         token.created_at.0,
@@ -92,6 +93,8 @@ fn add_token(tx: &Connection, token: &Token) -> Result<(), StoreError> {
         token.parent,
         token.console,
         token.last_used_at.map(|at| at.0),
+        json(&token.queues),
+        reads.unwrap_or_default(),
     ])?;
     Ok(())
 }

@@ -56,6 +56,7 @@ fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
         name: row.get_ref(2)?.as_str()?.into(),
         resource: row.get(3)?,
         key: row.get(8)?,
+        queue: row.get(9)?,
         at: Time(row.get(4)?),
         fence: row.get::<_, Option<i64>>(5)?.map(Fence),
         by: name_if(row, 6, UserId::new)?,

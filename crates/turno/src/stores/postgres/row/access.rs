@@ -4,12 +4,12 @@ use super::super::audit::hash;
 use super::super::error::TripError;
 use super::{garbled, get, maybe_name, name};
 use tokio_postgres::Row;
-use turno_core::access::{Link, LinkFor, Person, Token};
+use turno_core::access::{Link, LinkFor, Permissions, Person, Token};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
 /// How many columns a token has in every statement that reads one.
-pub(in super::super) const TOKEN: usize = 13;
+pub(in super::super) const TOKEN: usize = 15;
 
 /// Reads the person in the columns from `at` on.
 pub(in super::super) fn person(row: &Row, at: usize) -> Result<Person, TripError> {
@@ -25,13 +25,14 @@ pub(in super::super) fn person(row: &Row, at: usize) -> Result<Person, TripError
 
 /// Reads the token in the first columns.
 pub(in super::super) fn token(row: &Row) -> Result<Token, TripError> {
+    let (scope, reads) = (get::<Option<&str>>(row, 5)?, get(row, 14)?);
     Ok(Token {
         id: get(row, 0)?,
         hash: hash(row, 1)?,
         user: name(row, 2, UserId::new)?,
         name: get(row, 3)?,
         machine: get(row, 4)?,
-        scope: get::<Option<&str>>(row, 5)?.map(str::parse).transpose().map_err(garbled)?,
+        scope: scope.map(|scope| Permissions::from_stored(scope, reads)).transpose().map_err(garbled)?,
         resources: serde_json::from_str(get(row, 6)?).map_err(garbled)?,
         expires_at: get::<Option<i64>>(row, 7)?.map(Time),
         created_at: Time(get(row, 8)?),
@@ -39,6 +40,7 @@ pub(in super::super) fn token(row: &Row) -> Result<Token, TripError> {
         parent: get(row, 10)?,
         console: get(row, 11)?,
         last_used_at: get::<Option<i64>>(row, 12)?.map(Time),
+        queues: serde_json::from_str(get(row, 13)?).map_err(garbled)?,
     })
 }
 

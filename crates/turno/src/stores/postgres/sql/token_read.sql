@@ -1,5 +1,5 @@
 -- name: token_read
 select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console,
-       last_used_at
+       last_used_at, queues, reads
 from turno.token
 where id = $1::text

@@ -210,6 +210,7 @@ async fn an_event_is_read_back_as_it_was_decided() {
         name: EventName::LeaseForceClaimed,
         resource: "a".into(),
         key: None,
+        queue: None,
         at: now,
         fence: Some(states[0].grant.as_ref().unwrap().fence),
         by: Some(UserId::new("luis").unwrap()),

@@ -114,6 +114,28 @@ async fn tasks_in_processing_with_applied_lines_become_partially_completed() {
     assert_eq!(statuses, ["partially_completed", "processing", "cancelled"]);
 }
 
+/// Reading needed no permission in 0.1.0.
+#[tokio::test]
+async fn tokens_with_a_list_of_permissions_may_still_read_after_the_migration() {
+    let (_store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    let text = "alter table turno.token drop column queues;
+         alter table turno.token drop column reads;
+         insert into turno.token (id, hash, user_id, machine, scope, resources, created_at, created_by, parent) values
+             ('all', '\\x01', 'ana', false, null, '[]', 1, 'ana', null),
+             ('list', '\\x02', 'ana', true, 'leases.use queues.consume', '[]', 1, 'ana', null),
+             ('none', '\\x03', 'ana', true, '', '[]', 1, 'ana', null),
+             ('session', '\\x04', 'paco', false, 'leases.use', '[]', 1, 'ana', 'all')";
+    client.batch_execute(text).await.unwrap();
+    client.batch_execute(include_str!("../migrations/0018_scopes.sql")).await.unwrap();
+    let rows = client.query("select scope, reads, queues from turno.token order by id", &[]).await.unwrap();
+    let stored: Vec<(Option<&str>, &str, &str)> = rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
+    let read = "queues.read tasks.read metrics.read";
+    let list = Some("leases.use queues.consume");
+    let expected = [(None, "", "[]"), (list, read, "[]"), (Some(""), read, "[]"), (Some("leases.use"), "", "[]")];
+    assert_eq!(stored, expected);
+}
+
 #[tokio::test]
 async fn concurrently_started_instances_migrate_once() {
     let url = Cluster::for_tests().fresh_database().await;

@@ -2,7 +2,7 @@
 
 use super::{damaged, name, parsed};
 use rusqlite::{Error, Row};
-use turno_core::access::{Person, Token};
+use turno_core::access::{Permissions, Person, Token};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -20,14 +20,15 @@ pub(in super::super) fn person(row: &Row<'_>) -> Result<Person, Error> {
 
 pub(in super::super) fn token(row: &Row<'_>) -> Result<Token, Error> {
     let scope: Option<String> = row.get(5)?;
-    let resources: String = row.get(6)?;
+    let (resources, queues, reads): (String, String, String) = (row.get(6)?, row.get(13)?, row.get(14)?);
+    let scope = scope.map(|scope| Permissions::from_stored(&scope, &reads)).transpose();
     Ok(Token {
         id: row.get(0)?,
         hash: Hash(row.get(1)?),
         user: name(row, 2, UserId::new)?,
         name: row.get(3)?,
         machine: row.get(4)?,
-        scope: scope.map(|_| parsed(row, 5)).transpose()?,
+        scope: scope.map_err(|unknown| damaged(5, unknown))?,
         resources: serde_json::from_str(&resources).map_err(|error| damaged(6, error))?,
         expires_at: row.get::<_, Option<i64>>(7)?.map(Time),
         created_at: Time(row.get(8)?),
@@ -35,5 +36,6 @@ pub(in super::super) fn token(row: &Row<'_>) -> Result<Token, Error> {
         parent: row.get(10)?,
         console: row.get(11)?,
         last_used_at: row.get::<_, Option<i64>>(12)?.map(Time),
+        queues: serde_json::from_str(&queues).map_err(|error| damaged(13, error))?,
     })
 }

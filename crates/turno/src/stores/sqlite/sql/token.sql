@@ -1,6 +1,6 @@
 -- name: token_add
-insert into token (id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+insert into token (id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at, queues, reads)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
 
 -- name: token_consoles
 -- The user's console sessions, oldest first.
@@ -12,14 +12,14 @@ select count(*) from token where user_id = ?1 and parent is null and not console
 
 -- name: token_find
 -- The token with the hash of the given secret.
-select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at from token where hash = ?1
+select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at, queues, reads from token where hash = ?1
 
 -- name: token_list
-select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at from token where id > ?1 order by id limit ?2
+select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at, queues, reads from token where id > ?1 order by id limit ?2
 
 -- name: token_list_of
 -- From token_user; a user has few tokens, so sorting them is cheap.
-select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at from token where user_id = ?3 and id > ?1 order by id limit ?2
+select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at, queues, reads from token where user_id = ?3 and id > ?1 order by id limit ?2
 
 -- name: token_purge
 -- Oldest expiry first, from token_expiry.
@@ -27,7 +27,7 @@ delete from token
 where id in (select id from token where expires_at < ?1 order by expires_at limit ?2)
 
 -- name: token_read
-select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at from token where id = ?1
+select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at, queues, reads from token where id = ?1
 
 -- name: token_renew
 -- Never shortens: two requests may renew a session in any order.

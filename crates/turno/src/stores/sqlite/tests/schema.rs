@@ -100,6 +100,32 @@ fn tasks_in_processing_with_applied_lines_become_partially_completed() {
     assert_eq!(statuses, ["partially_completed", "processing", "cancelled"]);
 }
 
+/// Reading needed no permission in 0.1.0.
+#[test]
+fn tokens_with_a_list_of_permissions_may_still_read_after_the_migration() {
+    let folder = Folder::new();
+    let db = fresh(&folder);
+    db.execute_batch(
+        "alter table token drop column queues;
+         alter table token drop column reads;
+         insert into token (id, hash, user_id, machine, scope, resources, created_at, created_by, parent) values
+             ('all', x'01', 'ana', 0, null, '[]', 1, 'ana', null),
+             ('list', x'02', 'ana', 1, 'leases.use queues.consume', '[]', 1, 'ana', null),
+             ('none', x'03', 'ana', 1, '', '[]', 1, 'ana', null),
+             ('session', x'04', 'paco', 0, 'leases.use', '[]', 1, 'ana', 'all');",
+    )
+    .unwrap();
+    db.execute_batch(include_str!("../migrations/0018_scopes.sql")).unwrap();
+    let mut read = db.prepare("select scope, reads, queues from token order by id").unwrap();
+    let rows = read.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let rows: Vec<(Option<String>, String, String)> = rows.map(Result::unwrap).collect();
+    let stored: Vec<(Option<&str>, &str, &str)> = rows.iter().map(|(a, b, c)| (a.as_deref(), &**b, &**c)).collect();
+    let read = "queues.read tasks.read metrics.read";
+    let list = Some("leases.use queues.consume");
+    let expected = [(None, "", "[]"), (list, read, "[]"), (Some(""), read, "[]"), (Some("leases.use"), "", "[]")];
+    assert_eq!(stored, expected);
+}
+
 #[tokio::test]
 async fn a_newer_schema_is_refused_unless_it_is_compatible() {
     let folder = Folder::new();
