@@ -172,6 +172,7 @@ impl Entry {
             fence: None,
             by: Some(self.actor.user.clone()),
             detail: Some(self.action.clone()),
+            to: Vec::new(),
         }
     }
 

@@ -8,7 +8,8 @@ mod name;
 pub use name::EventName;
 
 use crate::fault::{UnknownWord, Vocabulary};
-use crate::id::{Fence, UserId};
+use crate::id::{BadName, Fence, UserId};
+use crate::lease::Reason;
 use crate::queue::Kind;
 use crate::time::Time;
 use std::str::FromStr;
@@ -90,6 +91,9 @@ impl FromIterator<Topic> for Topics {
     }
 }
 
+/// Separates users in the stored text. No user id contains it, because ids have no control characters.
+const BETWEEN: &str = "\n";
+
 /// One committed fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -111,9 +115,41 @@ pub struct Event {
     pub by: Option<UserId>,
     /// A reason or message for people.
     pub detail: Option<String>,
+    /// The users, besides `by`, who may read a private detail.
+    pub to: Vec<UserId>,
 }
 
 impl Event {
+    /// Returns whether the detail is a message between users or the reason of a person. Only the users concerned and
+    /// readers of the audit get it.
+    pub fn is_private(&self) -> bool {
+        match self.name {
+            EventName::LeaseRequested
+            | EventName::LeaseDeclined
+            | EventName::LeaseForceClaimed
+            | EventName::LeaseForceReleased
+            | EventName::TaskCancelled => true,
+            EventName::LeaseLost => self.detail.as_deref() != Some(Reason::Expired.as_str()),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the event concerns the user: by the user, about the user's ownership, or addressed to the user.
+    pub fn concerns(&self, user: &UserId) -> bool {
+        self.by.as_ref() == Some(user) || self.to.contains(user)
+    }
+
+    /// Renders the addressed users, as the stores keep them. `None` if there are none.
+    pub fn to_text(&self) -> Option<String> {
+        let users: Vec<&str> = self.to.iter().map(UserId::as_str).collect();
+        (!users.is_empty()).then(|| users.join(BETWEEN))
+    }
+
+    /// Parses the addressed users from their stored text.
+    pub fn parse_to(stored: Option<&str>) -> Result<Vec<UserId>, BadName> {
+        stored.map_or_else(|| Ok(Vec::new()), |text| text.split(BETWEEN).map(UserId::new).collect())
+    }
+
     /// Returns the queue that an event of a queue is about. `None` if it is not known any more, because the item was
     /// purged. The resource of a source counts as the queue with the same name.
     pub fn about_queue(&self) -> Option<&str> {
@@ -125,6 +161,27 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addressed_users_are_read_back_from_the_stored_text() {
+        let user = |id: &str| UserId::new(id).expect("valid");
+        let mut event = Event {
+            topic: Topic::Leases,
+            name: EventName::LeaseDeclined,
+            resource: "caja:3".into(),
+            key: None,
+            queue: None,
+            at: Time(1),
+            fence: None,
+            by: None,
+            detail: None,
+            to: Vec::new(),
+        };
+        assert_eq!((event.to_text(), Event::parse_to(None)), (None, Ok(Vec::new())));
+        event.to = vec![user("ana, b"), user("leo")];
+        assert_eq!(Event::parse_to(event.to_text().as_deref()), Ok(event.to.clone()));
+        assert!(event.concerns(&user("leo")) && !event.concerns(&user("eva")));
+    }
 
     #[test]
     fn topic_is_parsed_from_its_exact_name_only() {

@@ -276,6 +276,13 @@ pub struct Ending {
     pub note: Option<String>,
 }
 
+impl Ending {
+    /// Returns whether the end concerns the user: the former holder, or the user who forced it.
+    pub fn concerns(&self, user: &UserId) -> bool {
+        self.grant.holder.user == *user || self.by.as_ref() == Some(user)
+    }
+}
+
 /// A place in the waiting line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
@@ -380,6 +387,20 @@ impl State {
         let grant = self.grant.as_ref().map(|grant| grant.heartbeat_at.max(grant.worked_at));
         let ended = self.ended.as_ref().map(|ending| ending.at);
         grant.max(ended).unwrap_or(Time(i64::MIN))
+    }
+
+    /// Returns the state without messages and reasons that do not concern the user. A request concerns its author and the
+    /// holder, the reason of an override the former holder and the user who made it.
+    pub fn as_seen_by(mut self, user: &UserId) -> State {
+        let holds = self.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
+        for request in self.requests.iter_mut().filter(|request| !holds && request.by.user != *user) {
+            request.message = None;
+            request.declined.iter_mut().for_each(|declined| declined.message = None);
+        }
+        if let Some(ending) = self.ended.as_mut().filter(|ending| !ending.concerns(user)) {
+            ending.note = None;
+        }
+        self
     }
 
     /// Returns whether the user has a ticket or an offer.

@@ -353,6 +353,7 @@ impl Changes {
             fence: Some(item.fence).filter(|fence| *fence != Fence(0)),
             by: None,
             detail,
+            to: Vec::new(),
         });
     }
 

@@ -148,7 +148,7 @@ impl Subscription {
             while let Some((position, event)) = self.page.pop_front() {
                 self.cursor = position;
                 if self.is_for_listener(&event) {
-                    return Ok(Live::Event { position, event: Arc::new(event) });
+                    return Ok(Live::Event { position, event: self.redacted(Arc::new(event)) });
                 }
             }
             if self.behind {
@@ -160,7 +160,7 @@ impl Subscription {
                     Ok(Item::Event(position, event)) if position == self.cursor.next() => {
                         self.cursor = position;
                         if self.is_for_listener(&event) {
-                            return Ok(Live::Event { position, event });
+                            return Ok(Live::Event { position, event: self.redacted(event) });
                         }
                     }
                     Ok(Item::Event(position, _) | Item::UpTo(position)) => self.behind = self.cursor < position,
@@ -187,6 +187,16 @@ impl Subscription {
             }
         }
         self.topics.contains(event.topic)
+    }
+
+    /// Removes a private detail, unless the event concerns the listener or the listener may read the audit.
+    fn redacted(&self, event: Arc<Event>) -> Arc<Event> {
+        match &self.listener {
+            Some(listener) if event.detail.is_some() && event.is_private() && !listener.may_read_detail(&event) => {
+                Arc::new(Event { detail: None, to: Vec::new(), ..(*event).clone() })
+            }
+            _ => event,
+        }
     }
 
     /// Checks now that the caller may still listen. Without this call, that is checked after the next change of access
@@ -307,6 +317,10 @@ impl Listener {
 
     fn may_read_queue(&self, queue: &QueueName) -> bool {
         self.may(Needs::permission(Permission::QueuesRead).of(queue))
+    }
+
+    fn may_read_detail(&self, event: &Event) -> bool {
+        self.turno().is_ok_and(|turno| turno.may_read_private(|user| event.concerns(user)))
     }
 
     fn is_unbounded(&self) -> bool {

@@ -234,7 +234,7 @@ impl DecisionBuilder<'_> {
                 false
             }
         };
-        self.announce(EventName::LeaseForceClaimed, Some(reason));
+        self.announce_to(EventName::LeaseForceClaimed, Some(reason), holder_of(before.as_ref()));
         self.audit(AuditAction::LockForceClaim, reason, before.as_ref(), !renewed);
         Ok(Outcome::Claimed { renewed })
     }
@@ -260,7 +260,7 @@ impl DecisionBuilder<'_> {
             self.end_by_override(reason);
             self.evaluate_offer();
         }
-        self.announce(EventName::LeaseForceReleased, Some(reason));
+        self.announce_to(EventName::LeaseForceReleased, Some(reason), holder_of(before.as_ref()));
         self.audit(AuditAction::LockForceRelease, reason, before.as_ref(), changed);
         Ok(Outcome::ForceReleased { changed })
     }
@@ -294,7 +294,8 @@ impl DecisionBuilder<'_> {
         let message = message.map(clip_text);
         line::ask(&mut self.state.requests, self.command.who.clone(), message.clone(), self.now);
         self.changed = true;
-        self.announce(EventName::LeaseRequested, message.as_deref());
+        let to = holder_of(self.state.grant.as_ref());
+        self.announce_to(EventName::LeaseRequested, message.as_deref(), to);
         Ok(Outcome::ReleaseRequested { delivered: true })
     }
 
@@ -306,7 +307,8 @@ impl DecisionBuilder<'_> {
         let declined_any = line::decline(&mut self.state.requests, message.as_deref(), self.now);
         if declined_any {
             self.changed = true;
-            self.announce(EventName::LeaseDeclined, message.as_deref());
+            let to = self.state.requests.iter().map(|request| request.by.user.clone()).collect();
+            self.announce_to(EventName::LeaseDeclined, message.as_deref(), to);
         }
         Ok(Outcome::ReleaseRequested { delivered: declined_any })
     }
@@ -357,7 +359,7 @@ impl DecisionBuilder<'_> {
         if before.0 != self.state.offer {
             if let Some(offer) = &self.state.offer {
                 let to = offer.to.user.clone();
-                self.event(EventName::LeaseOffered, None, Some(to), None);
+                self.event(EventName::LeaseOffered, None, Some(to), None, Vec::new());
             }
             self.changed = true;
         }
@@ -439,7 +441,7 @@ impl DecisionBuilder<'_> {
             Reason::Expired => (EventName::LeaseLost, Some(reason.as_str())),
             Reason::Forced => (EventName::LeaseLost, note.as_deref()),
         };
-        self.event(name, Some(grant.fence), Some(grant.holder.user.clone()), detail);
+        self.event(name, Some(grant.fence), Some(grant.holder.user.clone()), detail, by.iter().cloned().collect());
         let ending = Ending { grant, at, reason, cause, by, note };
         self.ended.push(ending.clone());
         self.state.end(ending);
@@ -464,16 +466,35 @@ impl DecisionBuilder<'_> {
     }
 
     fn announce(&mut self, name: EventName, detail: Option<&str>) {
-        let fence = self.state.grant.as_ref().map(|grant| grant.fence);
-        self.event(name, fence, Some(self.command.who.user.clone()), detail);
+        self.announce_to(name, detail, Vec::new());
     }
 
-    fn event(&mut self, name: EventName, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
+    /// Announces an event by the caller. Only the caller and the users in `to` may read a private detail.
+    fn announce_to(&mut self, name: EventName, detail: Option<&str>, to: Vec<UserId>) {
+        let fence = self.state.grant.as_ref().map(|grant| grant.fence);
+        self.event(name, fence, Some(self.command.who.user.clone()), detail, to);
+    }
+
+    fn event(
+        &mut self,
+        name: EventName,
+        fence: Option<Fence>,
+        by: Option<UserId>,
+        detail: Option<&str>,
+        mut to: Vec<UserId>,
+    ) {
+        to.sort();
+        to.dedup();
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(clip_text);
         let topic = Topic::Leases;
-        self.events.push(Event { topic, name, resource, key: None, queue: None, at: self.now, fence, by, detail });
+        self.events.push(Event { topic, name, resource, key: None, queue: None, at: self.now, fence, by, detail, to });
     }
+}
+
+/// Returns the user who holds the ownership, if there is one.
+fn holder_of(grant: Option<&Grant>) -> Vec<UserId> {
+    grant.map(|grant| grant.holder.user.clone()).into_iter().collect()
 }
 
 impl Ending {

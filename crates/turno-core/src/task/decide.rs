@@ -389,7 +389,18 @@ impl DecisionBuilder<'_> {
 
     fn announce(&mut self, topic: Topic, name: EventName, detail: Option<String>) {
         let (resource, by) = (self.resource().into(), Some(self.command.who.user.clone()));
-        let event = Event { topic, name, resource, key: None, queue: None, at: self.now, fence: None, by, detail };
+        let event = Event {
+            topic,
+            name,
+            resource,
+            key: None,
+            queue: None,
+            at: self.now,
+            fence: None,
+            by,
+            detail,
+            to: Vec::new(),
+        };
         self.decision.events.push(event);
     }
 }

@@ -337,6 +337,7 @@ pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), Li
         fence: Some(apply.fence),
         by: Some(apply.who.user.clone()),
         detail: Some(apply.number.to_string()),
+        to: Vec::new(),
     };
     LineDone { line, outcome, note, event, status: Some(after).filter(|after| *after != before) }
 }

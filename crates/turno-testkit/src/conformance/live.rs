@@ -139,6 +139,7 @@ async fn an_event_carries_the_decision(world: World) {
                 fence: Some(grant.fence),
                 by: Some(grant.holder.user),
                 detail: Some(reason),
+                to: Vec::new(),
             };
             assert_eq!(*event, expected);
             return;

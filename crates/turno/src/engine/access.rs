@@ -294,6 +294,13 @@ impl Turno {
         Ok(Some(epoch))
     }
 
+    /// Returns whether the caller may read a private message or reason: it concerns the caller's user, or the caller may
+    /// read the audit.
+    pub(crate) fn may_read_private(&self, concerns: impl Fn(&UserId) -> bool) -> bool {
+        self.principal()
+            .is_none_or(|principal| concerns(&principal.user) || principal.permissions.has(Permission::AuditRead))
+    }
+
     /// Checks that the holder is the caller, and that a machine that would become a holder names its instance.
     pub(crate) fn check_holder(&self, who: &Holder, holds: bool) -> Result<(), Error> {
         let Some(principal) = self.principal() else {

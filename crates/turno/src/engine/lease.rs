@@ -208,7 +208,22 @@ impl Turno {
     /// Evaluates a stored state at `now`, as a claim would.
     pub(super) fn lease_as_of(&self, state: State, now: Time) -> State {
         let policy = self.inner.leases.for_resource(&state.resource);
-        state.as_of(policy, now)
+        self.redact(state.as_of(policy, now))
+    }
+
+    /// Removes the messages and reasons in a lease that do not concern the caller.
+    fn redact(&self, state: State) -> State {
+        let reader = self.principal();
+        match reader {
+            Some(reader) if !reader.permissions.has(Permission::AuditRead) => state.as_seen_by(&reader.user),
+            _ => state,
+        }
+    }
+
+    /// Removes the reason of an override that does not concern the caller.
+    pub(super) fn redact_ending(&self, ending: Ending) -> Ending {
+        let note = ending.note.clone().filter(|_| self.may_read_private(|user| ending.concerns(user)));
+        Ending { note, ..ending }
     }
 
     /// Reads the lease as stored. It may have expired since.
@@ -243,6 +258,7 @@ impl Turno {
             let may = |state: &State| self.check_cached(Needs::READING.on(&state.resource)).is_ok();
             states.retain(|state| state.live(now).is_some() && may(state));
             if !states.is_empty() || next.is_none() {
+                let states = states.into_iter().map(|state| self.redact(state)).collect();
                 return Ok(LeasePage { now, states, next });
             }
             query.after = next;
@@ -276,7 +292,7 @@ impl Turno {
             history.insert(newer, ended);
             history.truncate(limit as usize);
         }
-        Ok(history)
+        Ok(history.into_iter().map(|ending| self.redact_ending(ending)).collect())
     }
 
     /// Returns the end of an expired ownership that is not stored yet. Call it before reading the history: an end that

@@ -357,6 +357,7 @@ impl SyncHandle {
             fence: None,
             by: Some(actor.user.clone()),
             detail: Some(detail),
+            to: Vec::new(),
         };
         let reason = self.reason.as_ref().map(|reason| ("reason", reason.as_str().into()));
         let draft = Draft::new(actor, action, format!("sync/{}", self.source.name));

@@ -122,6 +122,7 @@ mod tests {
             fence: Some(Fence(9)),
             by: UserId::new("ana").ok(),
             detail: Some("dos\nlíneas\r\n\ndata: x".to_owned()),
+            to: Vec::new(),
         };
         let text = String::from_utf8(event(Position(41), &lost).to_vec()).expect("the frame is UTF-8");
         assert_eq!(

@@ -1,6 +1,7 @@
 //! The JSON of a lease, and the problems for refused lease commands.
 
 use serde::Serialize;
+use turno::core::access::Permission;
 use turno::core::id::UserId;
 use turno::core::lease::{Ending, Grant, Holder, Lost, Policy, Refused, Request, State};
 use turno::core::limits::SPAN_MIN;
@@ -146,6 +147,7 @@ pub(crate) struct LeaseView {
 impl LeaseView {
     /// Returns the lease as `who` sees it. A holder without an instance matches all instances of its user.
     pub(crate) fn new(caller: &Caller, who: &Holder, state: &State, now: Time) -> LeaseView {
+        let shown = as_seen_by(caller, state);
         let policy = caller.0.lease_policy(&state.resource);
         let live = state.live(now);
         let offer = state.offer.as_ref().filter(|offer| live.is_none() && now < offer.until);
@@ -173,9 +175,17 @@ impl LeaseView {
             position: line().position(|ticket| who.speaks_for(&ticket.who)).map(|index| index + 1),
             offered_to: offer.map(|offer| (&offer.to).into()),
             offer_expires_in_ms: offer.map(|offer| now.until(offer.until).0),
-            requests: live.map_or_else(Vec::new, |_| state.requests.iter().map(Into::into).collect()),
+            requests: live.map_or_else(Vec::new, |_| shown.requests.iter().map(Into::into).collect()),
             policy: policy.into(),
         }
+    }
+}
+
+/// Returns the lease without messages and reasons that do not concern the caller.
+fn as_seen_by(caller: &Caller, state: &State) -> State {
+    match caller.0.principal() {
+        Some(me) if !me.permissions.has(Permission::AuditRead) => state.clone().as_seen_by(&me.user),
+        _ => state.clone(),
     }
 }
 
@@ -241,6 +251,9 @@ pub(super) fn refusal_problem(caller: &Caller, who: &Holder, refused: &Refused, 
             .with("position", position)
             .with("lease", lease()),
         Refused::Lost { ending } => {
+            // A caller can send the fence of another holder, so the ending need not concern the caller.
+            let concerned = State { ended: ending.clone(), ..State::unseen(state.resource.clone()) };
+            let ending = as_seen_by(caller, &concerned).ended;
             let lost = Lost::describe(ending.as_ref(), state, who, now);
             lost_problem(&lost, state.live(now)).with("lease", lease())
         }

@@ -139,6 +139,7 @@ fn announcement(state: &State, at: Time) -> Option<Event> {
         fence: Some(ending.grant.fence),
         by: Some(ending.grant.holder.user.clone()),
         detail: None,
+        to: Vec::new(),
     })
 }
 

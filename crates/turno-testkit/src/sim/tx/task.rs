@@ -59,6 +59,7 @@ impl Tx {
                 fence: None,
                 by: Some(command.who.user.clone()),
                 detail: None,
+                to: Vec::new(),
             })
         })
     }

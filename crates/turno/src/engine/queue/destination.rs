@@ -132,6 +132,7 @@ impl QueueHandle {
             fence: None,
             by: None,
             detail: detail.or(more),
+            to: Vec::new(),
         });
         let has_event = news.is_some();
         let stored = self.turno.inner.store.put_destination(row.id, after.clone(), news).await?;

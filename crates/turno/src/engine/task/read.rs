@@ -174,6 +174,7 @@ impl Turno {
         {
             held.push(ended);
         }
+        let held = held.into_iter().map(|ending| self.redact_ending(ending)).collect();
         Ok(merge(TaskCursor { note, fence }, notes, held, limit as usize))
     }
 

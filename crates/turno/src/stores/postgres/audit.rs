@@ -50,7 +50,8 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
         .bigs(entries.iter().map(|entry| entry.at.0))
         .maybe_bigs(entries.iter().map(|_| None))
         .maybe_texts(entries.iter().map(|entry| Some(entry.actor.user.as_str())))
-        .maybe_texts(entries.iter().map(|entry| Some(entry.action.as_str())));
+        .maybe_texts(entries.iter().map(|entry| Some(entry.action.as_str())))
+        .maybe_texts(entries.iter().map(|_| None));
     vec![add, announce, Call::new(&sql::AUDIT_HEAD_SAVE).big(last.n).bytes(&last.hash.0)]
 }
 

@@ -83,6 +83,7 @@ fn event(row: &Row) -> Result<(Position, Event), TripError> {
         fence: get::<Option<i64>>(row, 5)?.map(Fence),
         by: maybe_name(row, 6, UserId::new)?,
         detail: get(row, 7)?,
+        to: Event::parse_to(get(row, 10)?).map_err(garbled)?,
     };
     Ok((Position(get(row, 0)?), event))
 }

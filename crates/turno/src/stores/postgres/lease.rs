@@ -187,6 +187,7 @@ pub(super) fn add_events(events: &[Event]) -> Call<'_> {
         .maybe_bigs(events.iter().map(|event| event.fence.map(|Fence(fence)| fence)))
         .maybe_texts(events.iter().map(|event| Some(event.by.as_ref()?.as_str())))
         .maybe_texts(events.iter().map(|event| event.detail.as_deref()))
+        .made_texts(events.iter().map(Event::to_text))
 }
 
 /// Reads the state from a row that begins with its resource.

@@ -35,6 +35,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, min_compatible: 5, text: include_str!("migrations/0016_intake.sql") },
     Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
     Migration { version: 18, min_compatible: 5, text: include_str!("migrations/0018_scopes.sql") },
+    Migration { version: 19, min_compatible: 5, text: include_str!("migrations/0019_private_events.sql") },
 ];
 
 /// Applies the missing migrations in one transaction: all of them or none.

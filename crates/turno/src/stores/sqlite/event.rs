@@ -25,6 +25,7 @@ pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
             event.fence.map(|fence| fence.0),
             event.by.as_ref().map(UserId::as_str),
             event.detail,
+            event.to_text(),
         ])?;
     }
     Ok(())
@@ -51,6 +52,7 @@ pub(super) fn purge(db: &mut Connection, before: Time, limit: u32) -> Result<u64
 
 fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
     let topic: Arc<str> = row.get(1)?;
+    let to: Option<Arc<str>> = row.get(10)?;
     let event = Event {
         topic: topic.parse::<Topic>().map_err(|unknown| damaged(1, unknown))?,
         name: row.get_ref(2)?.as_str()?.into(),
@@ -61,6 +63,7 @@ fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
         fence: row.get::<_, Option<i64>>(5)?.map(Fence),
         by: name_if(row, 6, UserId::new)?,
         detail: row.get(7)?,
+        to: Event::parse_to(to.as_deref()).map_err(|bad| damaged(10, bad))?,
     };
     Ok((Position(row.get(0)?), event))
 }

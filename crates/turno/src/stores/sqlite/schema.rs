@@ -34,6 +34,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, min_compatible: 5, text: include_str!("migrations/0016_intake.sql") },
     Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
     Migration { version: 18, min_compatible: 5, text: include_str!("migrations/0018_scopes.sql") },
+    Migration { version: 19, min_compatible: 5, text: include_str!("migrations/0019_private_events.sql") },
 ];
 
 /// Returns the newest version that this program knows.

@@ -10,11 +10,11 @@ with moved as (
         order by i.n
         limit (case when current_setting('turno.sequencing', true) = 'true' then $2::bigint else 0 end)
     ))
-    returning e.n, e.topic, e.name, e.resource, e.at, e.fence, e.by_user, e.detail
+    returning e.n, e.topic, e.name, e.resource, e.at, e.fence, e.by_user, e.detail, e.to_users
 ), placed as (
-    insert into turno.event_log (pos, topic, name, resource, at, fence, by_user, detail)
+    insert into turno.event_log (pos, topic, name, resource, at, fence, by_user, detail, to_users)
     select greatest(p.pos, (select max(l.pos) from turno.event_log l)) + row_number() over (order by m.n),
-           m.topic, m.name, m.resource, m.at, m.fence, m.by_user, m.detail
+           m.topic, m.name, m.resource, m.at, m.fence, m.by_user, m.detail, m.to_users
     from moved m cross join turno.event_purged p
 )
 select count(*), coalesce(max(m.n), 0) from moved m

@@ -1,6 +1,6 @@
 -- name: event_add
-insert into event_in (topic, name, resource, at, fence, by_user, detail)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+insert into event_in (topic, name, resource, at, fence, by_user, detail, to_users)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- name: event_purge
 -- Deletes from the oldest event up to the first one to keep. A hole in the middle would be an undetectable gap.

@@ -1,0 +1,3 @@
+-- The users, besides the one in by_user, who may read a private detail, separated by line breaks. Null if there are none.
+alter table turno.event_in add column to_users text;
+alter table turno.event_log add column to_users text;
