@@ -66,3 +66,23 @@ async fn an_asserted_lease_cannot_be_taken_until_the_transaction_ends_but_can_be
         assert_eq!(refused(assert_lease(&app, "caja:3", fence).await), "TN020", "the fence is stale now");
     }
 }
+
+/// S8: every reader of the lease sees its fence, so another user could save with it.
+#[tokio::test]
+async fn a_fence_is_asserted_only_for_the_user_who_holds_it() {
+    let world = World::new().await;
+    let fence = held(&world, "caja:3").await;
+    let sql = "select turno.assert_lease($1, $2, $3)";
+    world.sql.query(sql, &[&"caja:3", &fence.0, &"ana"]).await.unwrap();
+    for holder in [Some("luis"), Some(""), None] {
+        assert_eq!(refused(world.sql.query(sql, &[&"caja:3", &fence.0, &holder]).await), "TN020", "{holder:?}");
+    }
+    assert_eq!(refused(world.sql.query(sql, &[&"caja:3", &(fence.0 + 1), &"ana"]).await), "TN020");
+    ask(&world, "caja:3", "ana", Action::Release { fence, claim: None }).await;
+    for holder in [Some("ana"), None] {
+        assert_eq!(refused(world.sql.query(sql, &[&"caja:3", &fence.0, &holder]).await), "TN020", "released");
+    }
+    // The control: without the holder the fence alone is enough for every caller.
+    let fence = held(&world, "caja:3").await;
+    assert_lease(&world.sql, "caja:3", fence).await.unwrap();
+}

@@ -3,7 +3,7 @@
 use super::*;
 
 const FUNCTIONS: &str = "turno.enqueue(text, jsonb, text, text, text, interval), turno.complete(text, bigint), \
-                         turno.assert_lease(text, bigint)";
+                         turno.assert_lease(text, bigint), turno.assert_lease(text, bigint, text)";
 
 /// Connects as a role that may only call the functions. Its name is unique, because roles belong to the whole server.
 async fn application(world: &World) -> Client {
@@ -51,7 +51,7 @@ async fn a_role_without_a_grant_cannot_call_the_functions() {
     let app = application(&world).await;
     let role: String = app.query_one("select current_user::text", &[]).await.unwrap().get(0);
     world.sql.batch_execute(&format!("revoke execute on function {FUNCTIONS} from {role}")).await.unwrap();
-    for call in ["enqueue('q', '1')", "complete('a1-1-1', 1)", "assert_lease('r', 1)"] {
+    for call in ["enqueue('q', '1')", "complete('a1-1-1', 1)", "assert_lease('r', 1)", "assert_lease('r', 1, 'ana')"] {
         assert_eq!(refused(app.query(&format!("select turno.{call}"), &[]).await), "42501", "{call}");
     }
 }

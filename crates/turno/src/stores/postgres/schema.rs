@@ -36,6 +36,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
     Migration { version: 18, min_compatible: 5, text: include_str!("migrations/0018_scopes.sql") },
     Migration { version: 19, min_compatible: 5, text: include_str!("migrations/0019_private_events.sql") },
+    Migration { version: 20, min_compatible: 5, text: include_str!("migrations/0020_lease_holder.sql") },
 ];
 
 /// Applies the missing migrations in one transaction: all of them or none.

@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
     Migration { version: 18, min_compatible: 5, text: include_str!("migrations/0018_scopes.sql") },
     Migration { version: 19, min_compatible: 5, text: include_str!("migrations/0019_private_events.sql") },
+    Migration { version: 20, min_compatible: 5, text: include_str!("migrations/0020_lease_holder.sql") },
 ];
 
 /// Returns the newest version that this program knows.

@@ -1,0 +1,1 @@
+-- The function is for applications on PostgreSQL.
