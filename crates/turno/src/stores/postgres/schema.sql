@@ -72,6 +72,7 @@ event_in.at bigint not null
 event_in.fence bigint
 event_in.by_user text collate C
 event_in.detail text
+event_in.to_users text
 event_log.pos bigint not null
 event_log.topic text not null
 event_log.name text not null
@@ -80,6 +81,7 @@ event_log.at bigint not null
 event_log.fence bigint
 event_log.by_user text collate C
 event_log.detail text
+event_log.to_users text
 event_purged.pos bigint not null
 hot.seq bigint not null
 hot.queue integer not null
@@ -246,6 +248,8 @@ token.created_by text collate C not null
 token.parent text collate C
 token.last_used_at bigint
 token.console boolean not null default false
+token.queues text not null default '[]'::text
+token.reads text not null default ''::text
 typing.queue integer not null
 typing.lane bigint not null
 typing.at bigint not null

@@ -127,7 +127,7 @@ CREATE TABLE event_in (
     fence integer,
     by_user text,
     detail text
-) strict;
+, to_users text) strict;
 
 CREATE TABLE hot (
     seq integer primary key,
@@ -347,7 +347,7 @@ CREATE TABLE token (
     created_by text not null,
     parent text,
     last_used_at integer
-, console integer not null default 0) strict;
+, console integer not null default 0, queues text not null default '[]', reads text not null default '') strict;
 
 CREATE INDEX token_expiry on token (expires_at) where expires_at is not null;
 
