@@ -6,6 +6,8 @@
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "http/access_scopes.rs"]
+mod access_scopes;
 #[path = "http/chat_bot.rs"]
 mod chat_bot;
 #[path = "http/console.rs"]
@@ -122,6 +124,7 @@ fn main() {
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
         for case in [
             access::all(),
+            access_scopes::all(),
             console::all(),
             console_admin::all(),
             console_sync::all(),

@@ -3,7 +3,7 @@
 
 use crate::cases;
 use crate::events::Listener;
-use crate::queue::{add, claim, made, named, settle};
+use crate::queue::{add, claim, claim_with, made, named, settle};
 use crate::world::{Client, World, answer};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,6 +20,11 @@ cases![
     an_unknown_actor_gets_the_permissions_of_the_tokens_list,
 ];
 
+/// Claims one delivery of the queue `mails`.
+async fn one(client: &Client) -> Value {
+    claim_with(client, "mails", json!({ "instance": "w" })).await.remove(0)
+}
+
 /// S3: in 0.1.0 every account with `queues.consume` settled every delivery whose name and fence it knew.
 async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox", "max_attempts": 9 })).await;
@@ -27,7 +32,7 @@ async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World)
     for n in 1..=3 {
         add(&eva, "mails", json!({ "id": format!("m-{n}"), "payload": n })).await;
     }
-    let got = claim(&ana, "mails", "w").await.remove(0);
+    let got = one(&ana).await;
     let extra = |verb: &str| if verb == "fail" { json!({ "error": "x" }) } else { json!({}) };
     for verb in ["heartbeat", "ack", "fail", "return"] {
         let answer = settle(&leo, "mails", verb, &got, extra(verb)).await;
@@ -36,7 +41,7 @@ async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World)
     let item = ana.get("/v1/queues/mails/items/m-1").await.expect(200);
     assert_eq!((&item["state"], &item["attempts"], &item["errors"]), (&json!("in_process"), &json!(1), &json!([])));
     // In a batch the caller's own delivery is settled, and the other one is stale.
-    let own = claim(&leo, "mails", "w").await.remove(0);
+    let own = one(&leo).await;
     let both = json!({ "deliveries": [named(&got), named(&own)] });
     let answers = leo.post("/v1/queues/mails/ack", both).await.expect(200);
     assert_eq!(
@@ -50,7 +55,7 @@ async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World)
     assert_eq!(settle(&leo, "mails", "ack", &got, json!({})).await["outcome"], "stale");
     assert_eq!(settle(&ana, "mails", "ack", &got, json!({})).await["repeated"], true);
     // A manager settles, but does not renew, and the audit names the worker.
-    let got = claim(&ana, "mails", "w").await.remove(0);
+    let got = one(&ana).await;
     assert_eq!(settle(&eva, "mails", "heartbeat", &got, json!({})).await["outcome"], "stale");
     assert_eq!(settle(&eva, "mails", "return", &got, json!({})).await["outcome"], "returned");
     let entries = eva.get("/v1/audit?action=delivery_settle").await.expect(200);
@@ -140,7 +145,7 @@ async fn a_restricted_token_cannot_make_one_for_other_queues(world: World) {
 async fn a_session_without_bounds_reads_only_leases(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": "secret" })).await;
-    let line = json!({ "movement": "in", "sku": "a", "quantity": 1 });
+    let line = json!({ "kind": "quantity", "sku": "a", "quantity": 1 });
     let task = eva.post("/v1/tasks", json!({ "title": "T", "lines": [line] })).await.expect(201)["id"].to_string();
     let paths = [
         "/v1/queues",

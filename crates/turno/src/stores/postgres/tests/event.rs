@@ -215,7 +215,7 @@ async fn an_event_is_read_back_as_it_was_decided() {
         fence: Some(states[0].grant.as_ref().unwrap().fence),
         by: Some(UserId::new("luis").unwrap()),
         detail: Some("urgent".to_owned()),
-        to: Vec::new(),
+        to: vec![UserId::new("ana").unwrap()],
     };
     assert_eq!(*last, expected);
 }
