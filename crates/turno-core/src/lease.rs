@@ -281,6 +281,11 @@ impl Ending {
     pub fn concerns(&self, user: &UserId) -> bool {
         self.grant.holder.user == *user || self.by.as_ref() == Some(user)
     }
+
+    /// Returns whether a release by `who` repeats the release that ended this ownership.
+    pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
+        self.reason == Reason::Released && self.grant.fence == fence && who.speaks_for(&self.grant.holder)
+    }
 }
 
 /// A place in the waiting line.

@@ -496,10 +496,3 @@ impl DecisionBuilder<'_> {
 fn holder_of(grant: Option<&Grant>) -> Vec<UserId> {
     grant.map(|grant| grant.holder.user.clone()).into_iter().collect()
 }
-
-impl Ending {
-    /// Returns whether a release by `who` repeats the release that ended this ownership.
-    pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
-        self.reason == Reason::Released && self.grant.fence == fence && who.speaks_for(&self.grant.holder)
-    }
-}

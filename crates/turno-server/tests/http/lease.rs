@@ -307,8 +307,8 @@ async fn a_lease_history_has_the_holders_and_the_endings(world: World) {
     leo.post("/v1/leases/caja/release", json!({ "fence": his["fence"] })).await.expect(200);
     claimed(&ana, "caja", json!({})).await;
     eva.post("/v1/leases/caja/force-release", json!({ "reason": "inventario" })).await.expect(200);
-    let vera = world.client("vera").await;
-    let all = vera.get("/v1/leases/caja/history").await.expect(200);
+    // Eva may read the audit, so she sees the reasons.
+    let all = eva.get("/v1/leases/caja/history").await.expect(200);
     let endings: Vec<_> = all["items"]
         .as_array()
         .unwrap()
@@ -337,15 +337,15 @@ async fn a_lease_history_has_the_holders_and_the_endings(world: World) {
     let mut seen = Vec::new();
     let mut path = "/v1/leases/caja/history?limit=1".to_owned();
     loop {
-        let page = vera.get(&path).await.expect(200);
+        let page = eva.get(&path).await.expect(200);
         seen.extend(page["items"].as_array().unwrap().iter().cloned());
         let Some(next) = page["next_cursor"].as_str() else { break };
         path = format!("/v1/leases/caja/history?limit=1&cursor={next}");
     }
     assert_eq!(json!(seen), all["items"]);
-    assert_eq!(vera.get("/v1/leases/other/history").await.expect(200)["items"], json!([]));
-    vera.get("/v1/leases/caja/history?limit=0").await.problem(400, "bad_query");
-    vera.get("/v1/leases/caja/history?cursor=zz").await.problem(400, "bad_query");
+    assert_eq!(eva.get("/v1/leases/other/history").await.expect(200)["items"], json!([]));
+    eva.get("/v1/leases/caja/history?limit=0").await.problem(400, "bad_query");
+    eva.get("/v1/leases/caja/history?cursor=zz").await.problem(400, "bad_query");
 }
 
 async fn held_leases_are_listed_page_by_page(world: World) {
