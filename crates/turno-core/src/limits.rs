@@ -12,6 +12,15 @@ pub const SCOPE_MAX: usize = 3 * NAME_MAX;
 pub const TEXT_MAX: usize = 4_000;
 /// Largest payload of one item, in bytes: the same bound as the HTTP body.
 pub const PAYLOAD_MAX: usize = 8 * 1024 * 1024;
+/// Largest payload that a list shows, in bytes: a screen of text. A longer one is left out, because a page has up to
+/// 1,000 items.
+pub const PAYLOAD_LISTED_MAX: usize = 4 * 1024;
+/// Payload bytes of one answer, unless configured: a list or a claim ends early, and a lane's group closes. At least one
+/// item goes out, so an answer can hold the largest payload.
+pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// Payload bytes that one transaction hands out at most to several callers, because they are in memory together. The
+/// remaining callers claim again.
+pub const CLAIM_BYTES_MAX: usize = 4 * ANSWER_BYTES;
 /// Deepest nesting of one payload: common JSON parsers stop at 128 levels, and a response adds some levels around it.
 pub const PAYLOAD_DEPTH_MAX: usize = 100;
 /// Most entries in one call: bounds a group's transaction and the answer's size.

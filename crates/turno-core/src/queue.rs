@@ -45,7 +45,7 @@ mod trace;
 mod why;
 mod worker_name;
 
-pub use claim::{ClaimRead, ClaimRequest, Delivery, hand_out, resume};
+pub use claim::{ClaimRead, ClaimRequest, Delivery, HandedOut, hand_out, resume};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
 pub use known::{Digest, Known};
 pub use lapse::Lapsed;

@@ -27,6 +27,7 @@ mod reads;
 mod retry;
 mod schema;
 mod screens;
+mod sizes;
 mod sync;
 mod task;
 mod time;
@@ -74,6 +75,7 @@ pub fn all() -> Vec<Case> {
         claim::cases(),
         delivery::cases(),
         reads::cases(),
+        sizes::cases(),
         why::cases(),
         clear::cases(),
         expired_deliveries::cases(),

@@ -26,7 +26,7 @@ use turno::core::task::{Apply, Note, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::{
     AccessStore, Answer, AnswerStore, AuditQuery, AuditReader, Check, Counts, DestinationStore, Effect, EventSpan,
-    EventStore, Finding, Group, Hint, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery, LeaseReader,
+    EventStore, Finding, Group, Hint, ItemPage, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery, LeaseReader,
     LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow, QueueStore, Routes,
     SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TaskReader, TokenFound, Upkeep,
 };
@@ -249,9 +249,9 @@ impl ItemReader for Model {
         ready(Ok(self.rows().absorber(queue, id, &key)))
     }
 
-    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, ItemPage> {
         let now = self.now();
-        ready(Ok(self.rows().items(queue, &query, now)))
+        ready(Ok(self.rows().item_page(queue, &query, now)))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {

@@ -43,6 +43,7 @@ use turno_core::access::Epoch;
 use turno_core::fault::Thing;
 use turno_core::id::{QueueId, QueueName};
 use turno_core::lease::{Command, Policies};
+use turno_core::limits::{ANSWER_BYTES, PAYLOAD_MAX};
 use turno_core::time::{Span, Time};
 
 /// Options for [`Turno::open_with`].
@@ -64,6 +65,10 @@ pub struct Options {
     /// A second URL of the same PostgreSQL database, for `LISTEN`. Needed only if the first one leads through a pooler
     /// that shares sessions. Without it, changes by other processes are noticed within a second there.
     pub direct: Option<String>,
+    /// The payload bytes at which a claim ends early and a lane's group closes. At least one item goes out.
+    pub answer_bytes: usize,
+    /// The largest payload that is accepted. Never more than [`PAYLOAD_MAX`](crate::core::limits::PAYLOAD_MAX).
+    pub payload_bytes: usize,
 }
 
 /// Default for [`Options::keep`]: a quarter, so that last month's history is still complete.
@@ -79,6 +84,8 @@ impl Default for Options {
             effect: None,
             migrate: true,
             direct: None,
+            answer_bytes: ANSWER_BYTES,
+            payload_bytes: PAYLOAD_MAX,
         }
     }
 }
@@ -113,6 +120,8 @@ pub(crate) struct Inner {
     pub(crate) sweep: Sweep,
     pub(crate) intake: Intake,
     pub(crate) leases: Policies,
+    pub(crate) answer_bytes: usize,
+    payload_bytes: usize,
     effect: Option<Arc<dyn Effect>>,
     access: Arc<access::Access>,
     pub(crate) upkeep: Upkeep,
@@ -195,6 +204,8 @@ impl Turno {
             intake,
             fanout,
             leases: options.leases,
+            answer_bytes: options.answer_bytes,
+            payload_bytes: options.payload_bytes.min(PAYLOAD_MAX),
             effect: options.effect,
             access,
             upkeep,

@@ -63,7 +63,7 @@ pub mod queue {
         Claim, ClaimedItem, Delivery, DeliveryItem, Draft, Exhausted, Overview, QueueHandle, Settled, Settlement,
     };
     pub use crate::engine::worker::{Failed, Job, RunningWorker, Worker, WorkerLimit};
-    pub use crate::store::{Counts, HandOut, ItemQuery, ItemRecord, LaneLocks, ManageOutcome, QueueRow};
+    pub use crate::store::{Counts, HandOut, ItemPage, ItemQuery, ItemRecord, LaneLocks, ManageOutcome, QueueRow};
     pub use turno_core::queue::{
         Accepted, Act, AttemptError, DeliveryRef, ItemState, Kind, LimitedBy, ManageAnswer, ManageRefused, OnExhausted,
         Policy, SettleOutcome, Why, WhyReason,

@@ -40,7 +40,7 @@ pub use destination::DestinationStore;
 pub use event::{EventSpan, EventStore, Sequenced};
 pub use fault::{DatabaseMessage, FileFault, SchemaFault, StoreError};
 pub use intake::{IntakeCaller, IntakeSlice, IntakeStore};
-pub use item::{Counts, HandOut, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pulse};
+pub use item::{Counts, HandOut, ItemPage, ItemQuery, ItemReader, ItemRecord, ItemSize, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseQuery, LeaseRead, LeaseReader, LeaseWrite, Past, Peeked};
 pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
 pub use purge::{Purge, Upkeep};

@@ -2,7 +2,7 @@
 
 use super::{Changes, Item, Last, Policy, WorkerName};
 use crate::id::{Fence, Lane, Numbers, QueueId, Seq};
-use crate::limits::TOGETHER_ATTEMPTS;
+use crate::limits::{CLAIM_BYTES_MAX, TOGETHER_ATTEMPTS};
 use crate::time::{Span, Time};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ pub struct ClaimRequest {
     /// The claim probes whether a destination works again. It prefers heads that were never handed out, then those
     /// handed out longest ago, because a key that always fails would otherwise hide that the destination works again.
     pub probes: bool,
+    /// The payload bytes that end the claim early. The first item goes out whatever its size, and a lane's group closes
+    /// before the item that does not fit.
+    pub bytes: usize,
 }
 
 /// The rows that the store read for the claims of one queue: locked due heads, and the items behind them.
@@ -36,6 +39,8 @@ pub struct ClaimRead {
     pub fronts: HashMap<Lane, Vec<Item>>,
     /// The last typing signal of each lane.
     pub typing: HashMap<Lane, Time>,
+    /// The payload bytes of the heads and the items behind them. An item that is missing counts as empty.
+    pub bytes: HashMap<Seq, usize>,
 }
 
 /// A hand-out to one caller: one item, or a group of one lane.
@@ -57,41 +62,113 @@ pub struct Delivery {
     pub items: Vec<(Seq, u32)>,
 }
 
-/// Hands the due heads out to the callers, in the order of the callers. Returns the deliveries of each caller.
-pub fn hand_out(policy: &Policy, wants: &[ClaimRequest], mut read: ClaimRead) -> (Changes, Vec<Vec<Delivery>>) {
+/// The result of a group of claims.
+#[derive(Debug)]
+pub struct HandedOut {
+    /// The rows to write.
+    pub changes: Changes,
+    /// The deliveries of each caller.
+    pub deliveries: Vec<Vec<Delivery>>,
+    /// Due heads were left because of their size. They are still due, so the callers without deliveries claim again.
+    pub left: bool,
+}
+
+/// Hands the due heads out to the callers, in the order of the callers.
+pub fn hand_out(policy: &Policy, wants: &[ClaimRequest], mut read: ClaimRead) -> HandedOut {
     let mut changes = Changes::default();
-    let mut deliveries: Vec<Vec<Delivery>> = wants.iter().map(|_| Vec::new()).collect();
-    let mut caller = 0;
+    let mut callers = Callers::new(wants);
+    let mut left = false;
     if wants.iter().any(|want| want.probes) {
         read.heads.sort_by_key(|head| head.claimed_at);
     }
     for head in std::mem::take(&mut read.heads) {
-        while caller < wants.len() && deliveries[caller].len() >= wants[caller].max as usize {
-            caller += 1;
-        }
         let front = match head.lane.and_then(|lane| read.fronts.remove(&lane)) {
             Some(front) => front,
             None => vec![head.clone()],
         };
         let typed_at = head.lane.and_then(|lane| read.typing.get(&lane).copied());
-        match front_due(policy, &front, typed_at, read.now) {
+        let sizes = Sizes { bytes: &|seq| read.bytes.get(&seq).copied().unwrap_or(0), most: callers.group_bytes() };
+        match front_due(policy, &front, sizes, typed_at, read.now) {
             FrontDue::From(later) => {
                 changes.update.push(Item { ready_at: Some(later), ..head });
             }
-            FrontDue::Now(count) if caller < wants.len() => {
-                let fence = Fence(read.numbers.take());
+            FrontDue::Now(count) => {
                 let group: Vec<Item> = front.into_iter().take(count).collect();
+                let size = group.iter().fold(0usize, |sum, item| sum.saturating_add((sizes.bytes)(item.seq)));
+                let caller = match callers.place(size) {
+                    Place::At(caller) => caller,
+                    Place::TooLarge => {
+                        left = true;
+                        break;
+                    }
+                    // A probe locks more heads than it takes.
+                    Place::AllServed => continue,
+                };
+                let fence = Fence(read.numbers.take());
                 // The delivery ends the window, so its typing signal is deleted. A retry has no window: the signal
                 // belongs to the fresh items behind it and stays.
                 if let (Some(lane), Some(_), true) = (head.lane, typed_at, head.is_fresh()) {
                     changes.typed.push((read.queue, lane));
                 }
-                deliveries[caller].push(make_delivery(policy, group, fence, read.now, &wants[caller], &mut changes));
+                let delivery = make_delivery(policy, group, fence, read.now, &wants[caller], &mut changes);
+                callers.deliveries[caller].push(delivery);
             }
-            FrontDue::Now(_) => {}
         }
     }
-    (changes, deliveries)
+    HandedOut { changes, deliveries: callers.deliveries, left }
+}
+
+/// The callers of a group, who are served one after another.
+struct Callers<'a> {
+    wants: &'a [ClaimRequest],
+    deliveries: Vec<Vec<Delivery>>,
+    /// The caller who is served now.
+    current: usize,
+    /// The payload bytes of the current caller, and of all callers.
+    bytes: usize,
+    bytes_of_all: usize,
+}
+
+/// The caller that gets a delivery.
+enum Place {
+    At(usize),
+    /// Every caller has as many deliveries as it wants.
+    AllServed,
+    /// The delivery fits no caller's answer any more.
+    TooLarge,
+}
+
+impl<'a> Callers<'a> {
+    fn new(wants: &'a [ClaimRequest]) -> Callers<'a> {
+        let deliveries = wants.iter().map(|_| Vec::new()).collect();
+        Callers { wants, deliveries, current: 0, bytes: 0, bytes_of_all: 0 }
+    }
+
+    /// Returns the payload bytes at which the group of a lane closes.
+    fn group_bytes(&self) -> usize {
+        self.wants.get(self.current).or(self.wants.last()).map_or(usize::MAX, |want| want.bytes)
+    }
+
+    /// Chooses the caller for a delivery of this size. The first delivery of a caller always fits the caller's answer.
+    /// All answers but the first have a common bound, because they are in memory together.
+    fn place(&mut self, size: usize) -> Place {
+        let mut too_large = false;
+        while let Some(want) = self.wants.get(self.current) {
+            let count = self.deliveries[self.current].len();
+            let fits = count == 0 || self.bytes.saturating_add(size) <= want.bytes;
+            if fits && count < want.max as usize {
+                let of_all = self.bytes_of_all.saturating_add(size);
+                if self.current > 0 && of_all > CLAIM_BYTES_MAX {
+                    return Place::TooLarge;
+                }
+                (self.bytes, self.bytes_of_all) = (self.bytes.saturating_add(size), of_all);
+                return Place::At(self.current);
+            }
+            too_large |= count < want.max as usize;
+            (self.current, self.bytes) = (self.current + 1, 0);
+        }
+        if too_large { Place::TooLarge } else { Place::AllServed }
+    }
 }
 
 /// Returns the live deliveries of an earlier claim with the same request id, in the order of their fences. `items` are
@@ -119,8 +196,33 @@ pub(super) enum FrontDue {
     From(Time),
 }
 
+/// The payload bytes of items, and how many of them one delivery may carry.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes<'a> {
+    pub(super) bytes: &'a dyn Fn(Seq) -> usize,
+    pub(super) most: usize,
+}
+
+impl Sizes<'_> {
+    /// Returns how many of the first items go together by their size: at least one.
+    fn fitting<'i>(&self, items: impl Iterator<Item = &'i Item>) -> usize {
+        let mut sum = 0usize;
+        let fits = |item: &&Item| {
+            sum = sum.saturating_add((self.bytes)(item.seq));
+            sum <= self.most
+        };
+        items.take_while(fits).count().max(1)
+    }
+}
+
 /// Decides how much of a lane's front is due at `now`. The front begins with the head.
-pub(super) fn front_due(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> FrontDue {
+pub(super) fn front_due(
+    policy: &Policy,
+    front: &[Item],
+    sizes: Sizes<'_>,
+    typed_at: Option<Time>,
+    now: Time,
+) -> FrontDue {
     let head = &front[0];
     if now < head.not_before {
         return FrontDue::From(head.not_before);
@@ -131,11 +233,13 @@ pub(super) fn front_due(policy: &Policy, front: &[Item], typed_at: Option<Time>,
         let most = TOGETHER_ATTEMPTS.min(policy.max_attempts.saturating_sub(1));
         let together = |item: &&Item| !item.parked && item.group == head.group && item.attempt < most;
         let behind = front[1..].iter().take_while(together).count();
-        return FrontDue::Now(if head.attempt < most { 1 + behind } else { 1 });
+        let together = if head.attempt < most { 1 + behind } else { 1 };
+        return FrontDue::Now(sizes.fitting(front[..together].iter()));
     }
     let group = window_group(policy, front, now);
-    if group.len() >= policy.batch() as usize || policy.window == Span::ZERO {
-        return FrontDue::Now(group.len());
+    let fitting = sizes.fitting(group.iter().copied());
+    if group.len() >= policy.batch() as usize || fitting < group.len() || policy.window == Span::ZERO {
+        return FrontDue::Now(fitting);
     }
     let last = group.iter().map(|item| item.since()).max().unwrap_or(head.since());
     let quiet = (last + policy.window).max(typed_at.map_or(Time(i64::MIN), |at| at + policy.typing_extension));
@@ -143,7 +247,7 @@ pub(super) fn front_due(policy: &Policy, front: &[Item], typed_at: Option<Time>,
     if due <= now { FrontDue::Now(group.len()) } else { FrontDue::From(due) }
 }
 
-/// Returns the first items of a front that form one group when the window ends.
+/// Returns the first items of a front that form one group when the window ends, unless their size closes it earlier.
 pub(super) fn window_group<'a>(policy: &Policy, front: &'a [Item], now: Time) -> Vec<&'a Item> {
     let fresh = |item: &&Item| item.is_fresh() && item.not_before <= now;
     front.iter().take(policy.batch() as usize).take_while(fresh).collect()

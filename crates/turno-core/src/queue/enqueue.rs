@@ -42,6 +42,8 @@ pub struct Enqueue {
     pub policy: Policy,
     /// The items, in the order of arrival.
     pub items: Vec<NewItem>,
+    /// The payload bytes at which a lane's group is complete, and therefore due at once.
+    pub group_bytes: usize,
 }
 
 /// The result for one new item.
@@ -70,6 +72,8 @@ pub struct FrontItem {
     pub id: ItemId,
     /// The item's key.
     pub key: Option<Key>,
+    /// The size of the item's payload.
+    pub bytes: usize,
 }
 
 /// The rows that the store read under the lane locks, for one group of enqueues.
@@ -220,9 +224,12 @@ impl EnqueueBuilder {
         if !blocked {
             item.ready_at = Some(item.first_look(policy, self.now));
         }
-        front.push(FrontItem { item: item.clone(), id: new.id.clone(), key: new.key.clone() });
+        let bytes = new.payload.len();
+        front.push(FrontItem { item: item.clone(), id: new.id.clone(), key: new.key.clone(), bytes });
         // A full batch is due at once, so the head's window ends. Only a fresh head has a window.
-        let full = front.iter().filter(|known| known.item.is_fresh()).count() >= policy.batch() as usize;
+        let fresh = || front.iter().filter(|known| known.item.is_fresh());
+        let full = fresh().count() >= policy.batch() as usize
+            || fresh().fold(0usize, |sum, known| sum.saturating_add(known.bytes)) > call.group_bytes;
         let Some(head) = front.iter_mut().find(|known| known.item.ready_at.is_some()) else {
             return;
         };

@@ -8,5 +8,6 @@ mod properties;
 mod repair;
 mod rules;
 mod shelf;
+mod sizes;
 mod typing;
 mod untried;

@@ -3,7 +3,7 @@
 //! The answer follows the rules of a claim at the same instant. An expired delivery counts as taken back, because a
 //! claim takes it back first. This module returns data; the server renders the sentence for people.
 
-use super::claim::{FrontDue, front_due, window_group};
+use super::claim::{FrontDue, Sizes, front_due, window_group};
 use super::repair::{is_damaged, is_whole};
 use super::trace::NOT_SETTLED;
 use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, WorkerName};
@@ -158,6 +158,8 @@ pub struct WhyRead<'a> {
     pub typed_at: Option<Time>,
     /// The fence of an expired delivery that an application is completing in an open transaction.
     pub completing: Option<Fence>,
+    /// The payload bytes at which a lane's group closes.
+    pub group_bytes: usize,
 }
 
 impl WhyRead<'_> {
@@ -297,7 +299,9 @@ fn together(read: &WhyRead<'_>, lane: &[&FrontItem], index: Option<usize>) -> Wh
     let goes_along = |count: usize| index.is_some_and(|index| index < count);
     // Claims ignore the head before its `ready_at`.
     let looked_at = head.item.ready_at.filter(|at| read.now < *at);
-    match front_due(read.policy, &front, read.typed_at, read.now) {
+    let bytes = |seq| lane.iter().find(|known| known.item.seq == seq).map_or(0, |known| known.bytes);
+    let sizes = Sizes { bytes: &bytes, most: read.group_bytes };
+    match front_due(read.policy, &front, sizes, read.typed_at, read.now) {
         FrontDue::Now(count) if goes_along(count) => {
             looked_at.map_or(WhyReason::Ready, |until| WhyReason::WindowOpen { until })
         }

@@ -148,7 +148,7 @@ pub(super) async fn unfinished(queue: &QueueHandle, key: Option<Key>) -> Result<
     for state in UNFINISHED {
         let left = SHOWN - u32::try_from(items.len()).unwrap_or(SHOWN).min(SHOWN);
         if left > 0 {
-            let query = ItemQuery { state: Some(state), key: key.clone(), after: None, limit: left };
+            let query = ItemQuery { state: Some(state), key: key.clone(), limit: left, ..ItemQuery::listed() };
             items.extend(queue.items(query).await?);
         }
     }

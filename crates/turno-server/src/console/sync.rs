@@ -159,13 +159,14 @@ async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
             state: state.as_deref().map(str::parse::<ItemState>).transpose().map_err(bad)?,
             key: key.as_deref().map(Key::new).transpose()?,
             after: wanted.after()?.map(Seq),
-            limit: wanted.one_more(),
+            limit: wanted.limit,
+            ..ItemQuery::listed()
         };
         let handle = page.turno()?.queue(QueueName::new(queue.as_str())?).await?;
         if query.state.is_none() {
             events = unfinished(&handle, query.key).await?;
         } else {
-            let found = wanted.page(handle.items(query).await?, |record| record.body.seq.0.to_string());
+            let found = crate::http::Page::of_items(handle.item_page(query).await?);
             (events, cursor) = (found.items, found.next_cursor);
         }
     }

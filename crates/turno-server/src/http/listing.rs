@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use turno::core::fault::Fault;
+use turno::queue::{ItemPage, ItemRecord};
 
 use super::problem::Problem;
 
@@ -62,6 +63,14 @@ impl Wanted {
         items.truncate(self.limit as usize);
         let next_cursor = items.last().filter(|_| more).map(|last| cursor(&position(last)));
         Page { items, next_cursor }
+    }
+}
+
+impl Page<ItemRecord> {
+    /// Builds the page of items that the library returned.
+    pub(crate) fn of_items(page: ItemPage) -> Page<ItemRecord> {
+        let next_cursor = page.items.last().filter(|_| page.more).map(|last| cursor(&last.body.seq.0.to_string()));
+        Page { items: page.items, next_cursor }
     }
 }
 

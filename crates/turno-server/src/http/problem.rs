@@ -309,9 +309,16 @@ fn too_deep(field: &str, max: usize) -> Problem {
     Problem::new(Code::PayloadTooDeep).field(field).arg("limit", max).with("limit", max)
 }
 
+/// Reports a payload above `limits.payload_bytes`, as a body that is too large.
+fn payload_too_large(field: &str, max: usize) -> Problem {
+    let limit = if max >= 1 << 20 { format!("{} MiB", max >> 20) } else { format!("{} KiB", max >> 10) };
+    Problem::new(Code::TooLarge).arg("max", limit).with("max_bytes", max).with("field", field)
+}
+
 /// Reports an invalid field, by the name that the caller gave it.
 pub(super) fn bad_field(field: &str, fault: &Fault) -> Problem {
     match fault {
+        Fault::TooLarge { max } if field.ends_with("payload") => payload_too_large(field, *max),
         Fault::TooDeep { max } => too_deep(field, *max),
         Fault::Twice(serial) => {
             Problem::new(Code::BadField).field(field).arg("fault", "twice").arg("serial", serial).cause(fault.message())
@@ -331,6 +338,9 @@ impl From<Error> for Problem {
         use turno::store::StoreError;
         match error {
             Error::Invalid(Invalid { field, fault: Fault::TooDeep { max }, .. }) => too_deep(field, max),
+            Error::Invalid(Invalid { field: field @ "payload", fault: Fault::TooLarge { max }, .. }) => {
+                payload_too_large(field, max)
+            }
             Error::Invalid(_) | Error::Name(_) | Error::Misuse(_) => Problem::new(Code::Invalid).cause(error.message()),
             Error::Policy(bad) => bad.into(),
             Error::Denied(denied) => denied.into(),

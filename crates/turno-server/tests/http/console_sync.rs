@@ -168,7 +168,7 @@ async fn the_action_of_an_item_is_shown_in_words(world: World) {
     queue.enqueue(vec![mark("42")]).await.unwrap();
     let page = eva.page("/sync?queue=usuarios_modulo").await;
     assert!(page.contains("se decide al entregar") && page.contains("PENDIENTE"), "{page}");
-    let id = queue.items(ItemQuery { state: None, key: None, after: None, limit: 1 }).await.unwrap()[0].body.id.clone();
+    let id = queue.items(ItemQuery { limit: 1, ..ItemQuery::default() }).await.unwrap()[0].body.id.clone();
     let item = eva.page(&format!("/queues/usuarios_modulo/items/{id}")).await;
     assert!(item.contains("se decide al entregar"), "{item}");
     let update = Draft { action: Some("ACTUALIZAR".to_owned()), ..mark("42") };

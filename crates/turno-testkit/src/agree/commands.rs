@@ -182,7 +182,7 @@ impl Session {
             }
             Command::Items { queue, state, key } => {
                 let state = ItemState::ALL.get(state).copied();
-                let query = ItemQuery { state, key: key.map(key_of), after: None, limit: 7 };
+                let query = ItemQuery { state, key: key.map(key_of), limit: 7, ..ItemQuery::default() };
                 let mut found = self.queues[queue].items(query.clone()).await.expect("answers");
                 let after = found.last().map(|last| last.body.seq);
                 found.extend(self.queues[queue].items(ItemQuery { after, ..query }).await.expect("answers"));
@@ -210,7 +210,7 @@ impl Session {
                 .items(id, ItemQuery { limit: 1_000_000, ..ItemQuery::default() })
                 .await
                 .expect("answers");
-            all.extend(records.into_iter().map(|record| Answer::Record(Box::new(Some(record)))));
+            all.extend(records.items.into_iter().map(|record| Answer::Record(Box::new(Some(record)))));
             all.push(Answer::Counts(queue.counts().await.expect("answers")));
         }
         all

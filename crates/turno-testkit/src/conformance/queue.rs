@@ -4,6 +4,7 @@ use super::world::{World, ack, ids, put, queue_name, take_one};
 use std::sync::Arc;
 use turno::core::audit::Actor;
 use turno::core::id::{ItemId, Key, QueueId};
+use turno::core::limits::ANSWER_BYTES;
 use turno::core::queue::{ClaimRequest, Kind, Policy};
 use turno::core::time::{Span, Time};
 use turno::queue::QueueHandle;
@@ -59,7 +60,7 @@ async fn claim_group(queue: &QueueHandle, claim: Claim) -> ClaimGroup {
 }
 
 fn want(max: u32) -> ClaimRequest {
-    ClaimRequest { taker: "worker-3".into(), max, request: None, probes: false }
+    ClaimRequest { taker: "worker-3".into(), max, request: None, probes: false, bytes: ANSWER_BYTES }
 }
 
 async fn a_changed_policy_or_a_pause_stops_a_claim(world: World) {

@@ -79,6 +79,11 @@ impl World {
         Turno::open_with(&self.url, options).await.expect("the database opens")
     }
 
+    /// Returns the options of an instance, for cases that change some.
+    pub fn options(&self) -> Options {
+        Options { clock: Arc::new(Clock::manual(self.time.clone())), sweep: false, ..Options::default() }
+    }
+
     /// Opens another instance that applies task lines with this effect.
     pub async fn instance_with(&self, effect: Arc<dyn Effect>) -> Turno {
         let clock = Arc::new(Clock::manual(self.time.clone()));

@@ -33,7 +33,7 @@ impl Db {
 
     pub(crate) fn front_item(&self, item: Item) -> FrontItem {
         let body = &self.bodies[&item.seq];
-        FrontItem { item, id: body.id.clone(), key: body.key.clone() }
+        FrontItem { item, id: body.id.clone(), key: body.key.clone(), bytes: body.payload.len() }
     }
 
     /// Returns the due heads of a queue in the order of claims.
@@ -55,6 +55,12 @@ impl Db {
             typing.extend(self.typing.get(&(group.queue, lane)).map(|at| (lane, *at)));
         }
         (fronts, typing)
+    }
+
+    /// Returns the payload sizes of heads and of the items behind them.
+    pub(crate) fn payload_sizes(&self, heads: &[Item], fronts: &HashMap<Lane, Vec<Item>>) -> HashMap<Seq, usize> {
+        let items = heads.iter().chain(fronts.values().flatten());
+        items.map(|item| (item.seq, self.bodies[&item.seq].payload.len())).collect()
     }
 
     /// Returns what is stored about an item id.

@@ -6,14 +6,15 @@ use std::collections::BTreeSet;
 use turno::core::id::{ItemId, Key, Lane, QueueId};
 use turno::core::queue::{Body, Done, Ended, Item, ItemState, Kind, Waited};
 use turno::core::time::Time;
-use turno::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
+use turno::store::{Counts, ItemPage, ItemQuery, ItemRecord, ItemSize, LaneFront, LaneLocks, Pulse};
 
 impl Rows {
     pub(super) fn record(&self, body: &Body, now: Time) -> ItemRecord {
         let errors = self.db.errors.get(&body.seq).cloned().unwrap_or_default();
         let came_back = self.db.came_back.get(&body.seq).cloned().unwrap_or_default();
         let (item, done) = (self.db.hot.get(&body.seq).cloned(), self.db.done.get(&body.seq).cloned());
-        ItemRecord { now, body: body.clone(), item, done, errors, came_back }
+        let payload_bytes = body.payload.len();
+        ItemRecord { now, body: body.clone(), item, done, errors, came_back, payload_bytes, payload_cut: false }
     }
 
     /// Returns the state at the time of the record, whether or not a sweep has run.
@@ -31,6 +32,22 @@ impl Rows {
                 && query.state.is_none_or(|state| self.state_of(record) == state)
         };
         records.filter(wanted).take(query.limit as usize).collect()
+    }
+
+    /// Returns the page that a query gets: the items that fit, and the payloads that it reads.
+    pub(super) fn item_page(&self, queue: QueueId, query: &ItemQuery, now: Time) -> ItemPage {
+        let mut items = self.items(queue, query, now);
+        let size = |record: &ItemRecord| ItemSize {
+            payload: record.payload_bytes,
+            errors: record.errors.iter().map(|error| error.error.len()).sum(),
+        };
+        let fitting = query.fitting(items.iter().map(size));
+        let more = fitting < items.len();
+        items.truncate(fitting);
+        for record in items.iter_mut().filter(|record| record.payload_bytes > query.payload_max) {
+            (record.payload_cut, record.body.payload) = (true, "null".into());
+        }
+        ItemPage { items, more }
     }
 
     pub(super) fn absorber(&self, queue: QueueId, id: ItemId, key: &Key) -> Option<ItemId> {

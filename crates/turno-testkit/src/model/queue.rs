@@ -5,7 +5,7 @@ use crate::db::BOTTOM;
 use turno::core::audit::Actor;
 use turno::core::id::{QueueId, Seq};
 use turno::core::queue::{
-    Changes, ClaimRead, ClearRead, DeliveryRef, Done, Ended, EnqueueRead, Item, ManageRead, Settle, Trace,
+    Changes, ClaimRead, ClearRead, DeliveryRef, Done, Ended, EnqueueRead, HandedOut, Item, ManageRead, Settle, Trace,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -73,11 +73,13 @@ impl Rows {
         let more = group.is_more(heads.len());
         let (fronts, typing) = self.db.behind_heads(group, &heads);
         let numbers = self.numbers(most);
-        let (changes, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
+        let bytes = self.db.payload_sizes(&heads, &fronts);
+        let read = ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing, bytes };
+        let HandedOut { changes, deliveries, left } = group.decide(read);
         self.write(changes);
         let seqs = deliveries.iter().flatten().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
         let bodies = seqs.map(|seq| (seq, self.db.bodies[&seq].clone())).collect();
-        Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more })
+        Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more: more || left })
     }
 
     pub(super) fn settle(&mut self, group: &SettleGroup, now: Time) -> Outcomes {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::fault::{Fault, Invalid};
 use turno_core::id::{ItemId, Key, QueueName, check_action};
-use turno_core::limits::{BATCH_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX, SPAN_MAX};
+use turno_core::limits::{BATCH_MAX, PAYLOAD_DEPTH_MAX, SPAN_MAX};
 use turno_core::queue::{Accepted, DeliveryRef, Enqueue, Kind, NewItem, Policy};
 use turno_core::text::json_is_within;
 use turno_core::time::{Span, Time};
@@ -267,10 +267,14 @@ impl QueueHandle {
         let items: Vec<NewItem> = items
             .into_iter()
             .enumerate()
-            .map(|(index, draft)| admit(draft, row.policy.kind).map_err(|invalid| invalid.at(index)))
+            .map(|(index, draft)| {
+                let max = self.turno.inner.payload_bytes;
+                admit(draft, row.policy.kind, max).map_err(|invalid| invalid.at(index))
+            })
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
-        let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
+        let group_bytes = self.turno.inner.answer_bytes;
+        let call = Enqueue { queue: row.id, policy: row.policy.clone(), items, group_bytes };
         match self.turno.submit(Needs::permission(Permission::QueuesProduce).of(&self.name), call, Job::Enqueue).await {
             Ok(answers) => Ok(ids.into_iter().zip(answers).collect()),
             // The cached queue does not exist any more: a failover lost it, or it was created again.
@@ -283,19 +287,19 @@ impl QueueHandle {
     }
 }
 
-/// Checks that receivers can parse the payload and that the stores can keep it.
-fn check_payload(payload: &str) -> Result<(), Invalid> {
+/// Checks that receivers can parse the payload and that the stores can keep it. `max` is the largest size.
+fn check_payload(payload: &str, max: usize) -> Result<(), Invalid> {
     let fault = match payload {
         _ if !json_is_within(payload, PAYLOAD_DEPTH_MAX) => Fault::TooDeep { max: PAYLOAD_DEPTH_MAX },
-        _ if payload.len() > PAYLOAD_MAX => Fault::TooLarge { max: PAYLOAD_MAX },
+        _ if payload.len() > max => Fault::TooLarge { max },
         _ if payload.contains('\0') => Fault::Nul,
         _ => return Ok(()),
     };
     Err(Invalid::new("payload", fault))
 }
 
-fn admit(draft: Draft, kind: Kind) -> Result<NewItem, Invalid> {
-    check_payload(&draft.payload)?;
+fn admit(draft: Draft, kind: Kind, payload_max: usize) -> Result<NewItem, Invalid> {
+    check_payload(&draft.payload, payload_max)?;
     if kind.needs_key() && draft.key.is_none() {
         return Err(Invalid::new("key", Fault::KeyRequired));
     }

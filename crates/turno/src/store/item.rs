@@ -2,6 +2,7 @@
 
 use super::Pending;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
+use turno_core::limits::{ANSWER_BYTES, PAYLOAD_LISTED_MAX};
 use turno_core::queue::{
     AttemptError, Body, DeliveryRef, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, Trace, UncountedDelivery,
     Waited, WorkerName,
@@ -67,13 +68,65 @@ pub struct ItemQuery {
     pub after: Option<Seq>,
     /// The maximum number of items.
     pub limit: u32,
+    /// Larger payloads are not read: the record has `null` and [`ItemRecord::payload_cut`].
+    pub payload_max: usize,
+    /// The payloads and errors that a page may have in bytes. The page ends before the item that does not fit, and has
+    /// at least one item.
+    pub bytes: usize,
 }
 
 impl Default for ItemQuery {
-    /// Returns the query for the first hundred items.
+    /// Returns the query for the first hundred items, whatever their size.
     fn default() -> ItemQuery {
-        ItemQuery { state: None, key: None, after: None, limit: 100 }
+        ItemQuery { state: None, key: None, after: None, limit: 100, payload_max: usize::MAX, bytes: usize::MAX }
     }
+}
+
+impl ItemQuery {
+    /// Returns the query for a list that people read: large payloads are left out, and the page has a bound in bytes.
+    pub fn listed() -> ItemQuery {
+        ItemQuery { payload_max: PAYLOAD_LISTED_MAX, bytes: ANSWER_BYTES, ..ItemQuery::default() }
+    }
+
+    /// Returns the default query for callers that need no payloads.
+    pub(crate) fn without_payloads() -> ItemQuery {
+        ItemQuery { payload_max: 0, ..ItemQuery::default() }
+    }
+
+    /// Returns the largest payload that the list statement itself reads. Larger ones are read afterwards, once the sizes
+    /// of all items are known.
+    pub(crate) fn read_at_once(&self) -> usize {
+        self.payload_max.min(PAYLOAD_LISTED_MAX)
+    }
+
+    /// Returns how many of the first items fit into the page, at least one.
+    pub fn fitting(&self, sizes: impl Iterator<Item = ItemSize>) -> usize {
+        let mut sum = 0usize;
+        let fits = |size: &ItemSize| {
+            let payload = if size.payload <= self.payload_max { size.payload } else { 0 };
+            sum = sum.saturating_add(payload).saturating_add(size.errors);
+            sum <= self.bytes
+        };
+        sizes.take_while(fits).count().max(1)
+    }
+}
+
+/// The parts of an item that have no small bound, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemSize {
+    /// The payload.
+    pub payload: usize,
+    /// The texts of all errors.
+    pub errors: usize,
+}
+
+/// A page of items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemPage {
+    /// The items, in order of arrival.
+    pub items: Vec<ItemRecord>,
+    /// There are more items behind the page. A store sets it only if the page ended because of its bytes.
+    pub more: bool,
 }
 
 /// All stored data of one item. Its timeline is derived from these rows.
@@ -91,6 +144,10 @@ pub struct ItemRecord {
     pub errors: Vec<AttemptError>,
     /// Hand-outs that ended without counting as an attempt, oldest first. Only the newest are kept.
     pub came_back: Vec<UncountedDelivery>,
+    /// The size of the stored payload.
+    pub payload_bytes: usize,
+    /// The payload was not read because of [`ItemQuery::payload_max`]: the body has `null` instead.
+    pub payload_cut: bool,
 }
 
 /// The live hand-out, or the last one.
@@ -263,7 +320,7 @@ pub trait ItemReader {
 
     /// Returns items of a queue in order of arrival, for lists and checks. [`ItemQuery`] says which index serves which
     /// query.
-    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>>;
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, ItemPage>;
 
     /// Returns how many items are in each state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;

@@ -14,7 +14,8 @@ use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::limits::{CLAIM_HEADS_MAX, PROBE_HEADS};
 use turno_core::queue::{
     Accepted, Act, Body, Changes, ClaimRead, ClaimRequest, Delivery, DeliveryRef, Enqueue, EnqueueRead, FrontItem,
-    Item, Kind, Known, Loaded, Policy, Settle, SettleOutcome, WorkerName, enqueue, hand_out, resume, settle, typing,
+    HandedOut, Item, Kind, Known, Loaded, Policy, Settle, SettleOutcome, WorkerName, enqueue, hand_out, resume, settle,
+    typing,
 };
 use turno_core::time::Time;
 
@@ -164,7 +165,8 @@ pub enum ClaimOutcome {
         deliveries: Vec<Vec<Delivery>>,
         /// The bodies of the items in `deliveries`.
         bodies: Bodies,
-        /// As many heads were due as the store locks at most, so more may be due: claim again at once.
+        /// More heads may be due: claim again at once. As many were due as the store locks at most, or some were left
+        /// because of their size.
         more: bool,
     },
     /// The stored policy has another version: read the policy again and repeat the claim.
@@ -232,7 +234,7 @@ impl ClaimGroup {
     }
 
     /// Assigns the due heads to the callers.
-    pub fn decide(&self, read: ClaimRead) -> (Changes, Vec<Vec<Delivery>>) {
+    pub fn decide(&self, read: ClaimRead) -> HandedOut {
         hand_out(&self.policy, self.wants(), read)
     }
 }

@@ -3,6 +3,7 @@
 use super::super::repair::is_damaged;
 use super::super::*;
 use crate::id::{Fence, Numbers, QueueId};
+use crate::limits::ANSWER_BYTES;
 use crate::time::{Span, Time};
 use std::collections::HashMap;
 
@@ -24,6 +25,8 @@ pub(super) struct Shelf {
     typing: HashMap<Lane, Time>,
     /// Fences of deliveries that an application is completing.
     pub(super) spared: Vec<Fence>,
+    /// The payload bytes that end a claim and close a group.
+    pub(super) group_bytes: usize,
     number: i64,
 }
 
@@ -32,9 +35,23 @@ impl Shelf {
         policy.check().expect("a policy within its bounds");
         let (hot, bodies, done, errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (came_back, absorbed, accepted) = (Vec::new(), Vec::new(), HashMap::new());
-        let (typing, spared, number) = (HashMap::new(), Vec::new(), 0);
+        let (typing, spared, number, group_bytes) = (HashMap::new(), Vec::new(), 0, ANSWER_BYTES);
         let now = START;
-        Shelf { policy, now, hot, bodies, done, errors, came_back, absorbed, accepted, typing, spared, number }
+        Shelf {
+            policy,
+            now,
+            hot,
+            bodies,
+            done,
+            errors,
+            came_back,
+            absorbed,
+            accepted,
+            typing,
+            spared,
+            group_bytes,
+            number,
+        }
     }
 
     pub(super) fn pass(&mut self, ms: i64) -> &mut Shelf {
@@ -60,7 +77,8 @@ impl Shelf {
     }
 
     pub(super) fn put_item(&mut self, item: NewItem) -> Accepted {
-        let call = Enqueue { queue: QUEUE, policy: self.policy.clone(), items: vec![item] };
+        let call =
+            Enqueue { queue: QUEUE, policy: self.policy.clone(), items: vec![item], group_bytes: self.group_bytes };
         let existing = self.existing();
         let size = Enqueue::front_size(&self.policy) as usize;
         let mut fronts: HashMap<(QueueId, Lane), Vec<FrontItem>> = HashMap::new();
@@ -69,7 +87,8 @@ impl Shelf {
             let body = self.bodies.iter().find(|body| body.seq == item.seq).expect("every item has a body");
             let front = fronts.entry((QUEUE, lane)).or_default();
             if front.len() < size {
-                front.push(FrontItem { item, id: body.id.clone(), key: body.key.clone() });
+                let bytes = body.payload.len();
+                front.push(FrontItem { item, id: body.id.clone(), key: body.key.clone(), bytes });
             }
         }
         let read = EnqueueRead { now: self.now, numbers: self.numbers(1), existing, fronts };
@@ -100,7 +119,7 @@ impl Shelf {
             .into_iter()
             .filter(|item| item.lane == Some(lane))
             .take(self.policy.batch() as usize + 1)
-            .map(|item| FrontItem { item, id: ItemId::new("x").expect("valid"), key: None })
+            .map(|item| FrontItem { item, id: ItemId::new("x").expect("valid"), key: None, bytes: 0 })
             .collect();
         let mut changes = Changes::default();
         typing(&self.policy, QUEUE, lane, &front, self.now, &mut changes);
@@ -109,15 +128,24 @@ impl Shelf {
 
     /// Claims up to `max` deliveries.
     pub(super) fn claim(&mut self, max: u32) -> Vec<Delivery> {
-        self.claim_with(max as usize, ClaimRequest { taker: "worker-1".into(), max, request: None, probes: false })
+        self.claim_with(max as usize, self.want("worker-1", max, false))
     }
 
     /// Claims one delivery as a probe of the destination.
     pub(super) fn probe(&mut self) -> Delivery {
-        self.claim_with(64, ClaimRequest { taker: "pusher-1".into(), max: 1, request: None, probes: true }).remove(0)
+        self.claim_with(64, self.want("pusher-1", 1, true)).remove(0)
+    }
+
+    pub(super) fn want(&self, taker: &str, max: u32, probes: bool) -> ClaimRequest {
+        ClaimRequest { taker: taker.into(), max, request: None, probes, bytes: self.group_bytes }
     }
 
     fn claim_with(&mut self, most: usize, want: ClaimRequest) -> Vec<Delivery> {
+        self.claim_together(most, &[want]).deliveries.remove(0)
+    }
+
+    /// Claims for several callers in one transaction.
+    pub(super) fn claim_together(&mut self, most: usize, wants: &[ClaimRequest]) -> HandedOut {
         let mut heads: Vec<Item> =
             self.hot.iter().filter(|item| item.ready_at.is_some_and(|at| at <= self.now)).cloned().collect();
         heads.sort_by_key(|item| (item.ready_at, item.seq));
@@ -130,10 +158,12 @@ impl Shelf {
             fronts.insert(lane, front.collect());
         }
         let numbers = self.numbers(heads.len());
-        let read = ClaimRead { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
-        let (changes, mut deliveries) = hand_out(&self.policy, &[want], read);
-        self.write(changes);
-        deliveries.remove(0)
+        let bytes = self.bodies.iter().map(|body| (body.seq, body.payload.len())).collect();
+        let typing = self.typing.clone();
+        let read = ClaimRead { queue: QUEUE, now: self.now, numbers, heads, fronts, typing, bytes };
+        let mut handed_out = hand_out(&self.policy, wants, read);
+        self.write(std::mem::take(&mut handed_out.changes));
+        handed_out
     }
 
     pub(super) fn claim_one(&mut self) -> Delivery {
@@ -224,8 +254,8 @@ impl Shelf {
     pub(super) fn why_while(&self, id: &str, paused: bool, completing: Option<Fence>) -> &'static str {
         let body = |seq| self.bodies.iter().find(|body| body.seq == seq).expect("every item has a body");
         let named = |item: Item| {
-            let Body { id, key, .. } = body(item.seq).clone();
-            FrontItem { item, id, key }
+            let Body { id, key, payload, .. } = body(item.seq).clone();
+            FrontItem { item, id, key, bytes: payload.len() }
         };
         let all: Vec<FrontItem> = self.sorted().into_iter().map(named).collect();
         let known = all.iter().find(|known| known.id.as_str() == id).expect("the item is unfinished");
@@ -233,7 +263,9 @@ impl Shelf {
         let front: Vec<FrontItem> =
             all.iter().filter(|known| lane.is_some() && known.item.lane == lane).cloned().collect();
         let typed_at = lane.and_then(|lane| self.typing.get(&lane).copied());
-        let read = WhyRead { policy: &self.policy, paused, now: self.now, front: &front, typed_at, completing };
+        let group_bytes = self.group_bytes;
+        let read =
+            WhyRead { policy: &self.policy, paused, now: self.now, front: &front, typed_at, completing, group_bytes };
         why_item(&read, known, None).reason.code()
     }
 

@@ -47,7 +47,7 @@ async fn free(eva: &Turno, who: &Holder, ours: impl Fn(&Holder) -> bool) -> Resu
 /// Cancels or retries the oldest exhausted item of a queue. Leaves the last one for the visitor.
 async fn settle(eva: &Turno, queue: &str, give_up: bool) -> Result<(), Error> {
     let queue = eva.queue(QueueName::new(queue)?).await?;
-    let query = ItemQuery { state: Some(ItemState::Exhausted), key: None, after: None, limit: 2 };
+    let query = ItemQuery { state: Some(ItemState::Exhausted), limit: 2, ..ItemQuery::listed() };
     let [oldest, _] = &queue.items(query).await?[..] else {
         return Ok(());
     };

@@ -63,7 +63,7 @@ pub(super) async fn show(page: Page, Path((name, key)): Path<(QueueName, Key)>) 
     let why = queue.why_key(key.clone()).await?;
     let mut items = Vec::new();
     for state in UNFINISHED {
-        let query = ItemQuery { state: Some(state), key: Some(key.clone()), after: None, limit: SHOWN };
+        let query = ItemQuery { state: Some(state), key: Some(key.clone()), limit: SHOWN, ..ItemQuery::listed() };
         items.extend(queue.items(query).await?);
     }
     // An item may change its state between two reads, so duplicates are removed.

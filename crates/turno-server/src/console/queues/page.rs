@@ -149,8 +149,8 @@ async fn in_state(
 ) -> Result<crate::http::Page<ItemRecord>, Problem> {
     let bad = |cause| Problem::query("state", cause);
     let state = if state == "all" { None } else { Some(state.parse::<ItemState>().map_err(bad)?) };
-    let query = ItemQuery { state, key, after: wanted.after()?.map(Seq), limit: wanted.one_more() };
-    Ok(wanted.page(queue.items(query).await?, |record| record.body.seq.0.to_string()))
+    let query = ItemQuery { state, key, after: wanted.after()?.map(Seq), limit: wanted.limit, ..ItemQuery::listed() };
+    Ok(crate::http::Page::of_items(queue.item_page(query).await?))
 }
 
 /// The address to return to.

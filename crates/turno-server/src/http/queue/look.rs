@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use turno::core::id::{ItemId, Key, QueueName, Seq};
-use turno::core::limits::BATCH_MAX;
+use turno::core::limits::PAYLOAD_LISTED_MAX;
 use turno::core::queue::{AttemptError, ItemState, Kind, WorkerName};
 use turno::queue::{HandOut, ItemQuery, ItemRecord, QueueHandle};
 
@@ -87,9 +87,15 @@ pub(super) struct ItemView {
     /// What the receiver is to do. Null if the producer gave none. For a change of a source it is decided at delivery:
     /// `nothing_to_do` if its row only stopped taking part.
     action: Option<String>,
-    /// The payload, exactly as it was enqueued.
+    /// The payload, exactly as it was enqueued. Null in a list if it has more than 4 KiB, unless `payload=full`.
     #[schema(value_type = serde_json::Value)]
     payload: Payload,
+    /// True if the list left the payload out because of its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_cut: Option<bool>,
+    /// The size of a payload that was left out, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_bytes: Option<usize>,
     /// `pending`, `in_process`, `processed`, `error`, `exhausted` or `cancelled`.
     #[schema(example = "pending")]
     state: &'static str,
@@ -127,6 +133,8 @@ impl ItemView {
             key: record.body.key.map(String::from),
             action: record.body.action,
             payload: Payload(record.body.payload),
+            payload_cut: record.payload_cut.then_some(true),
+            payload_bytes: record.payload_cut.then_some(record.payload_bytes),
             enqueued_at: record.body.enqueued_at.into(),
         }
     }
@@ -180,9 +188,22 @@ pub(super) struct ItemFilter {
     limit: Option<u32>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,
+    /// `full` for whole payloads. Default: `short`, which leaves out payloads of more than 4 KiB.
+    payload: Option<ListedPayload>,
+}
+
+/// Which payloads a list has.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, utoipa::ToSchema)]
+#[schema(as = QueueListedPayload)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ListedPayload {
+    Short,
+    Full,
 }
 
 /// Lists items in the order of arrival.
+///
+/// A page also ends at `limits.answer_bytes`, with at least one item. Follow `next_cursor` until it is null.
 #[utoipa::path(get, path = "/v1/queues/{queue}/items", tag = "queues", params(("queue" = String, Path), ItemFilter),
     responses((status = 200, body = Page<ItemView>)))]
 pub(super) async fn item_list(
@@ -195,21 +216,9 @@ pub(super) async fn item_list(
     let state = filter.state.map(|state| state.parse::<ItemState>()).transpose();
     let state = state.map_err(|cause| Problem::query("state", cause))?;
     let queue = super::find_queue(&caller, name).await?;
-    let query = ItemQuery { state, key: filter.key, after, limit: wanted.one_more() };
-    let found = load_items(&queue, query).await?;
+    let payload_max = if filter.payload == Some(ListedPayload::Full) { usize::MAX } else { PAYLOAD_LISTED_MAX };
+    let query = ItemQuery { state, key: filter.key, after, limit: wanted.limit, payload_max, ..ItemQuery::listed() };
+    let page = Page::of_items(queue.item_page(query).await?);
     let kind = queue.row().await?.policy.kind;
-    let page = wanted.page(found, |record| record.body.seq.0.to_string());
     Ok(Json(page.map(|record| ItemView::new(kind, record))))
-}
-
-/// Returns the matching items, also if the page needs one more than the library returns at once.
-async fn load_items(queue: &QueueHandle, query: ItemQuery) -> Result<Vec<ItemRecord>, Problem> {
-    let most = BATCH_MAX as u32;
-    let mut found = queue.items(ItemQuery { limit: query.limit.min(most), ..query.clone() }).await?;
-    let rest = query.limit.saturating_sub(most);
-    if let Some(last) = found.last().filter(|_| rest > 0 && found.len() >= BATCH_MAX) {
-        let after = Some(last.body.seq);
-        found.extend(queue.items(ItemQuery { after, limit: rest, ..query }).await?);
-    }
-    Ok(found)
 }

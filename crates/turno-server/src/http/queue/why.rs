@@ -201,7 +201,7 @@ async fn only_exhausted(
     if why.reason != WhyReason::Empty || why.key.is_none() {
         return Ok(None);
     }
-    let query = ItemQuery { state: Some(ItemState::Exhausted), key: why.key.clone(), after: None, limit: 1 };
+    let query = ItemQuery { state: Some(ItemState::Exhausted), key: why.key.clone(), limit: 1, ..ItemQuery::listed() };
     if queue.items(query).await?.is_empty() {
         return Ok(None);
     }

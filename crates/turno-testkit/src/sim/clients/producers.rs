@@ -7,6 +7,7 @@ use std::sync::Arc;
 use turno::store::ManageGroup;
 use turno_core::audit::Actor;
 use turno_core::id::QueueName;
+use turno_core::limits::ANSWER_BYTES;
 use turno_core::queue::{Enqueue, Manage, NewItem};
 use turno_core::time::Span;
 
@@ -44,7 +45,12 @@ impl Producer {
         }
         let count = if scene.rng.percent(70) { 1 } else { scene.rng.between(2, 4) };
         let items = (0..count).map(|_| self.item(queue, scene)).collect();
-        let ask = Ask::Enqueue(Enqueue { queue: queue_id(queue), policy: scene.setup.queues[queue].clone(), items });
+        let ask = Ask::Enqueue(Enqueue {
+            queue: queue_id(queue),
+            policy: scene.setup.queues[queue].clone(),
+            items,
+            group_bytes: ANSWER_BYTES,
+        });
         self.last = Some(ask.clone());
         Next::Call(ask)
     }

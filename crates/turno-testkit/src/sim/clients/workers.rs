@@ -6,6 +6,7 @@ use crate::sim::message::{Ask, Reply, WorkerDelivery};
 use crate::sim::setup::{GROUPED, HOLD, INBOX, QUEUES, SINGLE, SYNC, queue_id};
 use std::sync::Arc;
 use turno_core::id::Fence;
+use turno_core::limits::ANSWER_BYTES;
 use turno_core::queue::{Act, ClaimRequest, DeliveryRef, Settle, SettleOutcome, Settler};
 use turno_core::time::Span;
 
@@ -73,6 +74,7 @@ impl Worker {
             max: scene.rng.between(1, 3) as u32,
             request: None,
             probes: false,
+            bytes: ANSWER_BYTES,
         };
         let mut item = None;
         if !scene.draining

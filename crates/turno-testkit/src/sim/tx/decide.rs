@@ -8,7 +8,7 @@ use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, Settl
 use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::Numbers;
 use turno_core::lease::{Action, Beat, Decision, Outcome, Reason, State};
-use turno_core::queue::{Act, Changes, ClaimRead, Ended, EnqueueRead, Item, Kind, ManageRead, Managed};
+use turno_core::queue::{Act, Changes, ClaimRead, Ended, EnqueueRead, HandedOut, Item, Kind, ManageRead, Managed};
 use turno_core::time::{Span, Time};
 
 impl Tx {
@@ -47,7 +47,8 @@ impl Tx {
                 Some(changes)
             }
             (Group::Claim(group), Read::Claim { heads, fronts, typing }) => {
-                let read = ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing };
+                let bytes = env.db.payload_sizes(&heads, &fronts);
+                let read = ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing, bytes };
                 Some(self.decide_claim(group, read, env, replies))
             }
             (Group::Settle(group), Read::Settle(loaded)) => {
@@ -99,7 +100,7 @@ impl Tx {
     }
 
     fn decide_claim(&self, group: &ClaimGroup, read: ClaimRead, env: &Env<'_>, replies: &mut Vec<Reply>) -> Changes {
-        let (mut changes, deliveries_by_claim) = if env.has(Bug::WindowIgnored) {
+        let HandedOut { mut changes, deliveries: deliveries_by_claim, .. } = if env.has(Bug::WindowIgnored) {
             let mut hasty = group.clone();
             hasty.policy.window = Span::ZERO;
             hasty.decide(read)

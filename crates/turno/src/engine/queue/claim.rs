@@ -148,7 +148,8 @@ impl QueueHandle {
             None => WorkerName::from(instance.as_str()),
         };
         claim.request.as_deref().map(RequestId::new).transpose()?;
-        Ok(ClaimRequest { taker, max: claim.max, request: claim.request.clone(), probes: claim.probes })
+        let (request, bytes) = (claim.request.clone(), self.turno.inner.answer_bytes);
+        Ok(ClaimRequest { taker, max: claim.max, request, probes: claim.probes, bytes })
     }
 
     async fn claim_wanted(

@@ -13,6 +13,7 @@ use turno_core::access::Permission;
 use turno_core::destination::{DeliveryFailure, Destination, round_began};
 use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::{Instance, ItemId, QueueId, Seq};
+use turno_core::limits::ANSWER_BYTES;
 use turno_core::queue::{ItemState, Manage, ManageAnswer, WorkerName};
 use turno_core::time::Time;
 
@@ -232,8 +233,7 @@ impl QueueHandle {
         let row = self.row().await?;
         let mut after = None;
         loop {
-            let query = ItemQuery { state: Some(ItemState::InProcess), key: None, after, limit: PAGE };
-            let found = self.records(&row, query).await?;
+            let found = self.records(&row, page(ItemState::InProcess, after)).await?.items;
             let Some(last) = found.last() else { return Ok(false) };
             after = Some(last.body.seq);
             if found.iter().filter_map(|record| record.item.as_ref()?.claimed_at).any(|at| at <= then) {
@@ -250,8 +250,7 @@ impl QueueHandle {
         until: Time,
         after: Option<Seq>,
     ) -> Result<Option<(Vec<ItemRecord>, Seq)>, Error> {
-        let query = ItemQuery { state: Some(ItemState::Exhausted), key: None, after, limit: PAGE };
-        let mut found = self.records(&*self.row().await?, query).await?;
+        let mut found = self.records(&*self.row().await?, page(ItemState::Exhausted, after)).await?.items;
         let Some(last) = found.last().map(|record| record.body.seq) else { return Ok(None) };
         found.retain(|record| {
             let failed = record.errors.last();
@@ -261,4 +260,9 @@ impl QueueHandle {
         });
         Ok(Some((found, last)))
     }
+}
+
+/// Returns the query for the next page of items in a state. Their errors bound the page too.
+fn page(state: ItemState, after: Option<Seq>) -> ItemQuery {
+    ItemQuery { state: Some(state), after, limit: PAGE, bytes: ANSWER_BYTES, ..ItemQuery::without_payloads() }
 }

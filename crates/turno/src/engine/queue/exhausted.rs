@@ -7,7 +7,7 @@ use crate::store::{ItemQuery, ItemRecord};
 use tokio::task::JoinSet;
 use turno_core::access::Permission;
 use turno_core::id::{Key, Seq};
-use turno_core::limits::BATCH_MAX;
+use turno_core::limits::{ANSWER_BYTES, BATCH_MAX};
 use turno_core::queue::{ItemState, Manage};
 use turno_core::time::Time;
 
@@ -118,8 +118,9 @@ impl QueueHandle {
         after: Option<Seq>,
         limit: u32,
     ) -> Result<Option<(Vec<ItemRecord>, Seq)>, Error> {
-        let query = ItemQuery { state: Some(ItemState::Exhausted), key: which.key.clone(), after, limit };
-        let mut found = self.records(&*self.row().await?, query).await?;
+        let (state, key) = (Some(ItemState::Exhausted), which.key.clone());
+        let query = ItemQuery { state, key, after, limit, bytes: ANSWER_BYTES, ..ItemQuery::without_payloads() };
+        let mut found = self.records(&*self.row().await?, query).await?.items;
         let Some(last) = found.last().map(|record| record.body.seq) else {
             return Ok(None);
         };

@@ -3,7 +3,7 @@
 use super::QueueHandle;
 use crate::engine::access::Needs;
 use crate::error::Error;
-use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, QueueRow};
+use crate::store::{Counts, ItemPage, ItemQuery, ItemRecord, LaneFront, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::fault::{Fault, Invalid};
@@ -53,17 +53,45 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn items(&self, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
+        Ok(self.item_page(query).await?.items)
+    }
+
+    /// Returns the matching items like [`QueueHandle::items`], and whether there are more behind them. A page also ends
+    /// where the bytes of [`ItemQuery::bytes`] are used up.
+    ///
+    /// ```
+    /// # use turno::Turno;
+    /// # use turno::queue::{Draft, ItemQuery, Kind, Policy};
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-page-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::for_kind(Kind::Inbox)).await?;
+    /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
+    /// let page = queue.item_page(ItemQuery { bytes: 10, ..ItemQuery::default() }).await?;
+    /// assert_eq!((page.items.len(), page.more), (1, true), "the second payload does not fit");
+    /// let listed = queue.item_page(ItemQuery { payload_max: 4, ..ItemQuery::default() }).await?;
+    /// assert!(listed.items.iter().all(|record| record.payload_cut && &*record.body.payload == "null"));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn item_page(&self, query: ItemQuery) -> Result<ItemPage, Error> {
         if query.limit == 0 || query.limit as usize > BATCH_MAX {
             return Err(Invalid::new("limit", Fault::OutOfBounds { min: 1, max: BATCH_MAX as i64 }).into());
         }
         let row = self.row_for_read().await?;
-        self.records(&row, query).await
+        let limit = query.limit as usize;
+        // One more item shows whether there is another page.
+        let mut page = self.records(&row, ItemQuery { limit: query.limit + 1, ..query }).await?;
+        page.more |= page.items.len() > limit;
+        page.items.truncate(limit);
+        Ok(page)
     }
 
     /// Reads items and applies expiry to them, so that the result does not depend on the sweep.
-    pub(super) async fn records(&self, row: &QueueRow, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
-        let found = self.turno.inner.store.items(row.id, query).await?;
-        Ok(found.into_iter().map(|record| record.lapsed(&row.policy)).collect())
+    pub(super) async fn records(&self, row: &QueueRow, query: ItemQuery) -> Result<ItemPage, Error> {
+        let ItemPage { items, more } = self.turno.inner.store.items(row.id, query).await?;
+        Ok(ItemPage { items: items.into_iter().map(|record| record.lapsed(&row.policy)).collect(), more })
     }
 
     /// Returns one item with its attempts and errors.
@@ -83,7 +111,8 @@ impl QueueHandle {
         let Some(item) = record.item.clone().filter(|item| !live(item)) else { return Ok(Some(record)) };
         // An application may be completing the delivery: then it has not expired.
         let front = self.front(&row, item.lane).await?;
-        let known = FrontItem { item, id: record.body.id.clone(), key: record.body.key.clone() };
+        let known =
+            FrontItem { item, id: record.body.id.clone(), key: record.body.key.clone(), bytes: record.payload_bytes };
         let completing = self.completing(record.now, front.items.iter().chain([&known])).await?;
         Ok(Some(if completing == Some(known.item.fence) { record } else { record.lapsed(&row.policy) }))
     }
@@ -193,7 +222,7 @@ impl QueueHandle {
             items = self.unfinished(&row, &key).await?;
         }
         let completing = self.completing(front.now, items.iter().chain(&front.items)).await?;
-        let read = why_read(&row, &front, completing);
+        let read = why_read(&row, &front, completing, self.turno.inner.answer_bytes);
         let why = why_key(&read, &key, &items, None);
         // Reads the error text only if the reason needs it.
         let explained = items.iter().find(|known| Some(&known.id) == why.item.as_ref());
@@ -225,9 +254,9 @@ impl QueueHandle {
         };
         let front = self.front(&row, item.lane).await?;
         let known = front.items.iter().find(|known| known.item.seq == item.seq).cloned();
-        let known = known.unwrap_or(FrontItem { item, id: id.clone(), key });
+        let known = known.unwrap_or(FrontItem { item, id: id.clone(), key, bytes: record.payload_bytes });
         let completing = self.completing(front.now, front.items.iter().chain([&known])).await?;
-        Ok(Some(decide(&why_read(&row, &front, completing), &known, error)))
+        Ok(Some(decide(&why_read(&row, &front, completing, self.turno.inner.answer_bytes), &known, error)))
     }
 
     /// Returns the fence of the expired delivery that an application is completing, if there is one.
@@ -251,9 +280,11 @@ impl QueueHandle {
     async fn unfinished(&self, row: &QueueRow, key: &Key) -> Result<Vec<FrontItem>, Error> {
         let mut items = Vec::new();
         for state in [ItemState::InProcess, ItemState::Pending, ItemState::Error, ItemState::Exhausted] {
-            let query = ItemQuery { state: Some(state), key: Some(key.clone()), after: None, limit: 1 };
-            for ItemRecord { item, body, .. } in self.turno.inner.store.items(row.id, query).await? {
-                items.extend(item.map(|item| FrontItem { item, id: body.id, key: body.key }));
+            let query =
+                ItemQuery { state: Some(state), key: Some(key.clone()), limit: 1, ..ItemQuery::without_payloads() };
+            for ItemRecord { item, body, payload_bytes, .. } in self.turno.inner.store.items(row.id, query).await?.items
+            {
+                items.extend(item.map(|item| FrontItem { item, id: body.id, key: body.key, bytes: payload_bytes }));
             }
         }
         items.sort_by_key(|known| known.item.seq);
@@ -284,7 +315,7 @@ fn front_size(policy: &Policy) -> u32 {
     policy.batch() + 3
 }
 
-fn why_read<'a>(row: &'a QueueRow, front: &'a LaneFront, completing: Option<Fence>) -> WhyRead<'a> {
+fn why_read<'a>(row: &'a QueueRow, front: &'a LaneFront, completing: Option<Fence>, group_bytes: usize) -> WhyRead<'a> {
     let (now, typed_at) = (front.now, front.typed_at);
-    WhyRead { policy: &row.policy, paused: row.paused, now, front: &front.items, typed_at, completing }
+    WhyRead { policy: &row.policy, paused: row.paused, now, front: &front.items, typed_at, completing, group_bytes }
 }

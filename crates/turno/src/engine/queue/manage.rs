@@ -64,7 +64,7 @@ impl QueueHandle {
     /// ```
     pub async fn retry_with(&self, id: ItemId, payload: impl Into<Arc<str>>) -> Result<ManageOutcome, Error> {
         let payload = payload.into();
-        super::check_payload(&payload)?;
+        super::check_payload(&payload, self.turno.inner.payload_bytes)?;
         self.manage(id, Manage::RetryWith { payload }).await
     }
 

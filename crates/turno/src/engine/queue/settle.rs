@@ -135,8 +135,8 @@ impl QueueHandle {
     /// Reads the items of a delivery that are still stored.
     async fn members(&self, reference: &DeliveryRef) -> Result<Vec<ItemRecord>, Error> {
         let before = Some(Seq(reference.seq.0 - 1));
-        let first = ItemQuery { after: before, limit: 1, ..ItemQuery::default() };
-        let first = self.turno.inner.store.items(reference.queue, first).await?.pop();
+        let first = ItemQuery { after: before, limit: 1, ..ItemQuery::without_payloads() };
+        let first = self.turno.inner.store.items(reference.queue, first).await?.items.pop();
         let Some(key) = first.filter(|record| record.body.seq == reference.seq).and_then(|record| record.body.key)
         else {
             return Ok(Vec::new());
@@ -145,9 +145,9 @@ impl QueueHandle {
             key: Some(key),
             after: before,
             limit: reference.size.min(BATCH_MAX as u32),
-            ..ItemQuery::default()
+            ..ItemQuery::without_payloads()
         };
-        Ok(self.turno.inner.store.items(reference.queue, all).await?)
+        Ok(self.turno.inner.store.items(reference.queue, all).await?.items)
     }
 
     /// Replaces `Stale` by the first answer where a caller repeats a successful settlement, for example after a lost

@@ -4,14 +4,14 @@ use super::Shared;
 use super::call::Call;
 use super::error::TripError;
 use super::floor::{BOTTOM, HeadPosition, Scan};
-use super::row::{ITEM, body, get, item};
+use super::row::{ITEM, body, get, item, size};
 use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Lane, Numbers, Seq};
-use turno_core::queue::{ClaimRead, Item};
+use turno_core::queue::{ClaimRead, HandedOut, Item};
 use turno_core::time::{Span, Time};
 
 /// Longer than any usual commit that read the clock before the floor was raised. Rows of a slower commit are found when
@@ -77,20 +77,26 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
         rows = answers.take();
         clock = answers.take();
     }
-    let (heads, numbers) = heads_and_numbers(&rows)?;
+    let mut bytes = HashMap::new();
+    let (heads, numbers) = heads_and_numbers(&rows, &mut bytes)?;
     if let Some(scan) = scan.as_mut().filter(|_| !group.probes()) {
         raise_floor(scan, &heads, limit, estimate);
     }
     let more = group.is_more(heads.len());
     let (mut fronts, mut typing) = (HashMap::new(), HashMap::new());
     if !early {
-        (fronts, typing, clock) = behind(tx, group, &heads).await?;
+        (fronts, typing, clock) = behind(tx, group, &heads, &mut bytes).await?;
     }
     let moment = tx.moment(&clock)?;
     let now = moment.now;
-    let (changes, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
+    let HandedOut { changes, deliveries, left } =
+        group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing, bytes });
+    if left {
+        // The heads that were left are still due. Without a confirmed scan, the floor is reset below them.
+        scan = None;
+    }
     let bodies = deliveries.iter().flatten().flat_map(|delivery| &delivery.items).map(|(seq, _)| *seq).collect();
-    let outcome = ClaimOutcome::Claimed { now, deliveries, bodies: Bodies::new(), more };
+    let outcome = ClaimOutcome::Claimed { now, deliveries, bodies: Bodies::new(), more: more || left };
     let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
     Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
 }
@@ -108,10 +114,20 @@ fn heads<'a>(group: &'a ClaimGroup, from: HeadPosition, estimate: Time, limit: u
 }
 
 /// Returns the locked heads, and the number that came with each.
-fn heads_and_numbers(rows: &[Row]) -> Result<(Vec<Item>, Numbers), TripError> {
-    let heads = rows.iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
+fn heads_and_numbers(rows: &[Row], bytes: &mut Sizes) -> Result<(Vec<Item>, Numbers), TripError> {
+    let heads = rows.iter().map(|row| sized_item(row, ITEM + 1, bytes)).collect::<Result<_, _>>()?;
     let numbers = rows.iter().map(|row| get(row, ITEM)).collect::<Result<_, _>>()?;
     Ok((heads, Numbers::new(numbers)))
+}
+
+/// Payload sizes of items.
+type Sizes = HashMap<Seq, usize>;
+
+/// Reads an item, and adds the size of its payload in column `at` to `bytes`.
+fn sized_item(row: &Row, at: usize, bytes: &mut Sizes) -> Result<Item, TripError> {
+    let item = item(row, 0)?;
+    bytes.insert(item.seq, size(row, at)?);
+    Ok(item)
 }
 
 fn raise_floor(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
@@ -122,7 +138,7 @@ fn raise_floor(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
 type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);
 
 /// Reads the items behind the heads and the typing signals, and only then the clock.
-async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, TripError> {
+async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item], bytes: &mut Sizes) -> Result<Behind, TripError> {
     let lanes: Vec<(Lane, i64)> = heads.iter().filter_map(|head| Some((head.lane?, head.seq.0))).collect();
     let mut calls = Vec::new();
     if !lanes.is_empty() {
@@ -138,7 +154,7 @@ async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<B
     let mut typing = HashMap::new();
     if !lanes.is_empty() {
         for row in answers.take() {
-            let item = item(&row, 0)?;
+            let item = sized_item(&row, ITEM, bytes)?;
             if let Some(lane) = item.lane {
                 fronts.entry(lane).or_default().push(item);
             }

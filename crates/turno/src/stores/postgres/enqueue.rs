@@ -5,7 +5,7 @@ use super::call::Call;
 use super::error::TripError;
 use super::lane::{self, QueueLane};
 use super::purge;
-use super::row::{ITEM, get, item, maybe_name, name};
+use super::row::{ITEM, get, item, maybe_name, name, size};
 use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{EnqueueGroup, Outcomes};
@@ -107,8 +107,8 @@ pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<QueueLane, Vec<FrontIt
     for row in rows {
         let item = item(row, 0)?;
         if let Some(lane) = item.lane {
-            let known =
-                FrontItem { id: name(row, ITEM, ItemId::new)?, key: maybe_name(row, ITEM + 1, Key::new)?, item };
+            let (id, key) = (name(row, ITEM, ItemId::new)?, maybe_name(row, ITEM + 1, Key::new)?);
+            let known = FrontItem { id, key, bytes: size(row, ITEM + 2)?, item };
             fronts.entry((known.item.queue, lane)).or_default().push(known);
         }
     }

@@ -25,6 +25,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
+use turno_core::limits::ANSWER_BYTES;
 use turno_core::queue::{Act, DeliveryRef, Enqueue, Kind, NewItem, Settle, Settler};
 use turno_core::time::{Span, Time};
 
@@ -323,7 +324,12 @@ fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resul
         delay: remaining_delay(Span(get(row, 8)?), at, now),
         since: Some(at),
     };
-    Ok(IntakeRow::Item(Enqueue { queue: number, policy: queue.policy.clone(), items: vec![item] }))
+    Ok(IntakeRow::Item(Enqueue {
+        queue: number,
+        policy: queue.policy.clone(),
+        items: vec![item],
+        group_bytes: ANSWER_BYTES,
+    }))
 }
 
 /// Renders why a row cannot be taken in. A rejection by this module is shown without the database's error prefix.

@@ -5,11 +5,13 @@ use super::call::Call;
 use super::enqueue::front_items;
 use super::error::TripError;
 use super::expiry::EXPIRY_MARGIN;
-use super::row::{self, get};
+use super::row::{self, get, size};
 use super::settle::trace;
 use super::sql;
 use crate::engine::LOOK_AGAIN;
-use crate::store::{Counts, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pending, Pulse, StoreError};
+use crate::store::{
+    Counts, ItemPage, ItemQuery, ItemReader, ItemRecord, ItemSize, LaneFront, LaneLocks, Pending, Pulse, StoreError,
+};
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
@@ -34,6 +36,7 @@ impl PostgresStore {
                 came_back.entry(back.seq).or_default().push(back);
             }
         }
+        let sizes = row::BODY + row::ITEM + row::DONE;
         let record = |row| {
             let body = row::body(row)?;
             let there = |at| get::<Option<i64>>(row, at).map(|seq| seq.is_some());
@@ -42,9 +45,35 @@ impl PostgresStore {
             let done = if there(at)? { Some(row::done(row, at)?) } else { None };
             let errors = errors.remove(&body.seq).unwrap_or_default();
             let came_back = came_back.remove(&body.seq).unwrap_or_default();
-            Ok(ItemRecord { now, body, item, done, errors, came_back })
+            let payload_bytes = size(row, sizes)?;
+            Ok(ItemRecord { now, body, item, done, errors, came_back, payload_bytes, payload_cut: false })
         };
         rows.iter().map(record).collect()
+    }
+
+    /// Reads the payloads that the list statement left out because of their size, although the query wants them. Marks
+    /// the others as cut.
+    async fn add_payloads(&self, query: &ItemQuery, items: &mut [ItemRecord]) -> Result<(), StoreError> {
+        let late: Vec<&mut ItemRecord> =
+            items.iter_mut().filter(|record| record.payload_bytes > query.read_at_once()).collect();
+        let (wanted, cut): (Vec<_>, Vec<_>) =
+            late.into_iter().partition(|record| record.payload_bytes <= query.payload_max);
+        cut.into_iter().for_each(|record| record.payload_cut = true);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let read = Call::new(&sql::BODY_READ).bigs(wanted.iter().map(|record| record.body.seq.0));
+        let rows = self.read(vec![read]).await?.take();
+        let bodies = rows.iter().map(|row| row::body(row).map(|body| (body.seq, body)));
+        let mut bodies = bodies.collect::<Result<HashMap<_, _>, _>>()?;
+        for record in wanted {
+            // A purge may have deleted the item meanwhile. Its payload is then gone.
+            match bodies.remove(&record.body.seq) {
+                Some(body) => (record.payload_bytes, record.body) = (body.payload.len(), body),
+                None => record.payload_cut = true,
+            }
+        }
+        Ok(())
     }
 
     /// Returns the counts, and since when the oldest item waits. Uses a sequential scan, and therefore not the settings
@@ -74,8 +103,20 @@ fn reference(row: &Row) -> Result<DeliveryRef, TripError> {
     })
 }
 
+/// Reads the sizes behind the other columns of a listed item.
+fn item_size(row: &Row) -> Result<ItemSize, TripError> {
+    let at = row::BODY + row::ITEM + row::DONE;
+    let errors = usize::try_from(get::<Option<i64>>(row, at + 1)?.unwrap_or(0)).unwrap_or(usize::MAX);
+    Ok(ItemSize { payload: size(row, at)?, errors })
+}
+
 /// Returns the statement that reads the fewest rows for this query.
 fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
+    let cut = i32::try_from(query.read_at_once()).unwrap_or(i32::MAX);
+    choose(queue, query, now).int(cut)
+}
+
+fn choose<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
     let after = query.after.map_or(i64::MIN, |Seq(seq)| seq);
     let limit = i64::from(query.limit);
     let by_seq = |sql| Call::new(sql).int(queue.0).big(after);
@@ -114,11 +155,15 @@ impl ItemReader for PostgresStore {
         })
     }
 
-    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, ItemPage> {
         Box::pin(async move {
             let now = self.shared.clock.estimate();
             let rows = self.read(vec![list(queue, &query, now)]).await?.take();
-            self.records(now, &rows).await
+            let sizes = rows.iter().map(item_size).collect::<Result<Vec<_>, _>>()?;
+            let fitting = query.fitting(sizes.into_iter());
+            let mut items = self.records(now, rows.get(..fitting).unwrap_or(&rows)).await?;
+            self.add_payloads(&query, &mut items).await?;
+            Ok(ItemPage { items, more: fitting < rows.len() })
         })
     }
 

@@ -17,6 +17,8 @@ use turno_core::time::Time;
 pub(super) const ITEM: usize = 17;
 /// The number of columns of a body.
 pub(super) const BODY: usize = 7;
+/// The number of columns of a finished item's end.
+pub(super) const DONE: usize = 9;
 
 /// Reads a column's value.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, TripError> {
@@ -43,6 +45,11 @@ pub(super) fn maybe_name<N>(
     new: impl Fn(Arc<str>) -> Result<N, turno_core::id::BadName>,
 ) -> Result<Option<N>, TripError> {
     get::<Option<&str>>(row, column)?.map(|text| new(text.into())).transpose().map_err(garbled)
+}
+
+/// Reads a column with the size of a payload. A missing payload counts as empty.
+pub(super) fn size(row: &Row, column: usize) -> Result<usize, TripError> {
+    get::<Option<i32>>(row, column)?.map_or(Ok(0), usize::try_from).map_err(garbled)
 }
 
 /// Reads the item in the columns from `at` on.

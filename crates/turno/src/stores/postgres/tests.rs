@@ -31,6 +31,7 @@ use tokio_postgres::{Client, NoTls};
 use turno_core::audit::{Actor, Verifier};
 use turno_core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno_core::lease::{Action, Command, Holder, Policy as LeasePolicy, State};
+use turno_core::limits::ANSWER_BYTES;
 use turno_core::queue::{
     Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, Kind, NewItem, Policy, Settle, SettleOutcome, Settler,
 };
@@ -127,7 +128,9 @@ fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {
 }
 
 fn enqueue_group(queue: &QueueRow, items: Vec<NewItem>) -> Group {
-    Group::Enqueue(EnqueueGroup { calls: vec![Enqueue { queue: queue.id, policy: queue.policy.clone(), items }] })
+    Group::Enqueue(EnqueueGroup {
+        calls: vec![Enqueue { queue: queue.id, policy: queue.policy.clone(), items, group_bytes: ANSWER_BYTES }],
+    })
 }
 
 async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -> Vec<Accepted> {
@@ -137,7 +140,13 @@ async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -
 }
 
 fn claim_group(queue: &QueueRow, max: u32) -> Group {
-    let claim = Claim::Next(vec![ClaimRequest { taker: "worker-1".into(), max, request: None, probes: false }]);
+    let claim = Claim::Next(vec![ClaimRequest {
+        taker: "worker-1".into(),
+        max,
+        request: None,
+        probes: false,
+        bytes: ANSWER_BYTES,
+    }]);
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 

@@ -1,13 +1,13 @@
 //! Claims of queue items.
 
-use super::item::{find, items};
+use super::item::{find, items, items_with_bytes};
 use super::row::body;
 use super::{changes, numbers, sql};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 use turno_core::id::{ItemId, QueueId};
-use turno_core::queue::{ClaimRead, Delivery, Item};
+use turno_core::queue::{ClaimRead, Delivery, HandedOut, Item};
 use turno_core::time::Time;
 
 pub(super) fn run(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outcomes, StoreError> {
@@ -25,10 +25,11 @@ pub(super) fn run(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outc
     if let Some(outcome) = group.gate(queue) {
         return Ok(Outcomes::Claim(outcome));
     }
+    let mut bytes = HashMap::new();
     let heads = match &group.claim {
         Claim::Next(_) => {
             let most = i64::try_from(group.heads()).unwrap_or(i64::MAX);
-            items(tx, &sql::HOT_HEADS, (group.queue.0, now.0, most))?
+            items_with_bytes(tx, &sql::HOT_HEADS, (group.queue.0, now.0, most), &mut bytes)?
         }
         Claim::Item { id, .. } => due_head(tx, now, group.queue, id)?.into_iter().collect(),
     };
@@ -38,16 +39,17 @@ pub(super) fn run(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outc
     for head in heads.iter().filter(|_| group.groups_items()) {
         let Some(lane) = head.lane else { continue };
         let range = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
-        fronts.insert(lane, items(tx, &sql::HOT_FRONT, range)?);
+        fronts.insert(lane, items_with_bytes(tx, &sql::HOT_FRONT, range, &mut bytes)?);
         let mut read = tx.prepare_cached(&sql::TYPING_READ)?;
         let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
         typing.extend(at.map(|at| (lane, Time(at))));
     }
     let numbers = numbers(tx, heads.len())?;
-    let (written, deliveries) = group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing });
+    let HandedOut { changes: written, deliveries, left } =
+        group.decide(ClaimRead { queue: group.queue, now, numbers, heads, fronts, typing, bytes });
     changes::write(tx, &written)?;
     let bodies = bodies(tx, &deliveries)?;
-    Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more }))
+    Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more: more || left }))
 }
 
 /// Returns the item, if it is the head of its lane and due.

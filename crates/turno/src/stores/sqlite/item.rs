@@ -1,8 +1,10 @@
 //! Reads of items, queue summaries, lanes and expiries. Each is one read transaction, and so as of one instant.
 
-use super::row::{ITEM_COLUMNS, attempt_error, body, came_back, done, item, name, name_if};
+use super::row::{BODY_COLUMNS, ITEM_COLUMNS, attempt_error, body, came_back, done, item, name, name_if, size};
 use super::{SqliteStore, now, settle, sql};
-use crate::store::{Counts, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, Pending, Pulse, StoreError};
+use crate::store::{
+    Counts, ItemPage, ItemQuery, ItemReader, ItemRecord, ItemSize, LaneFront, LaneLocks, Pending, Pulse, StoreError,
+};
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
@@ -20,7 +22,8 @@ pub(super) fn find_item(
         return Ok(None);
     };
     let body = tx.prepare_cached(&sql::BODY_READ)?.query_row([home.seq.0], body)?;
-    Ok(Some(record(&tx, now, body)?))
+    let payload_bytes = body.payload.len();
+    Ok(Some(record(&tx, now, body, payload_bytes)?))
 }
 
 pub(super) fn absorber(db: &Connection, queue: QueueId, id: &ItemId, key: &Key) -> Result<Option<ItemId>, StoreError> {
@@ -29,37 +32,49 @@ pub(super) fn absorber(db: &Connection, queue: QueueId, id: &ItemId, key: &Key) 
     Ok(found.optional()?)
 }
 
-pub(super) fn list(
-    db: &mut Connection,
-    now: Time,
-    queue: QueueId,
-    query: &ItemQuery,
-) -> Result<Vec<ItemRecord>, StoreError> {
+pub(super) fn list(db: &mut Connection, now: Time, queue: QueueId, query: &ItemQuery) -> Result<ItemPage, StoreError> {
     let tx = db.transaction()?;
     let (queue, after, limit) = (queue.0, query.after.map_or(i64::MIN, |Seq(seq)| seq), query.limit);
     let state = query.state.map(ItemState::as_str);
+    let cut = i64::try_from(query.read_at_once()).unwrap_or(i64::MAX);
     let bodies = match (&query.key, query.state) {
-        (Some(key), _) => bodies(&tx, &sql::ITEM_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit)),
-        (None, None) => bodies(&tx, &sql::ITEM_LIST, (queue, after, limit)),
+        (Some(key), _) => bodies(&tx, &sql::ITEM_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit, cut)),
+        (None, None) => bodies(&tx, &sql::ITEM_LIST, (queue, after, limit, cut)),
         (None, Some(ItemState::Pending | ItemState::Error)) => {
-            bodies(&tx, &sql::ITEM_WAITING, (queue, after, state, now.0, limit))
+            bodies(&tx, &sql::ITEM_WAITING, (queue, after, state, now.0, limit, cut))
         }
-        (None, Some(ItemState::InProcess)) => bodies(&tx, &sql::ITEM_IN_PROCESS, (queue, after, now.0, limit)),
-        (None, Some(ItemState::Processed)) => bodies(&tx, &sql::ITEM_PROCESSED, (queue, after, limit)),
-        (None, Some(ItemState::Exhausted)) => bodies(&tx, &sql::ITEM_EXHAUSTED, (queue, after, limit, now.0)),
-        (None, Some(ItemState::Cancelled)) => bodies(&tx, &sql::ITEM_CANCELLED, (queue, after, limit)),
+        (None, Some(ItemState::InProcess)) => bodies(&tx, &sql::ITEM_IN_PROCESS, (queue, after, now.0, limit, cut)),
+        (None, Some(ItemState::Processed)) => bodies(&tx, &sql::ITEM_PROCESSED, (queue, after, limit, cut)),
+        (None, Some(ItemState::Exhausted)) => bodies(&tx, &sql::ITEM_EXHAUSTED, (queue, after, limit, now.0, cut)),
+        (None, Some(ItemState::Cancelled)) => bodies(&tx, &sql::ITEM_CANCELLED, (queue, after, limit, cut)),
     };
-    bodies?.into_iter().map(|body| record(&tx, now, body)).collect()
+    let found = bodies?;
+    let fitting = query.fitting(found.iter().map(|(_, size)| *size));
+    let more = fitting < found.len();
+    let record = |(mut known, size): (Body, ItemSize)| {
+        let late = size.payload > query.read_at_once();
+        let payload_cut = late && size.payload > query.payload_max;
+        if late && !payload_cut {
+            known = tx.prepare_cached(&sql::BODY_READ)?.query_row([known.seq.0], body)?;
+        }
+        Ok(ItemRecord { payload_cut, ..record(&tx, now, known, size.payload)? })
+    };
+    let items = found.into_iter().take(fitting).map(record).collect::<Result<_, StoreError>>()?;
+    Ok(ItemPage { items, more })
 }
 
-fn bodies(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Body>, StoreError> {
+/// Returns the listed bodies with their sizes. Payloads that the statement cuts are `null`.
+fn bodies(db: &Connection, text: &str, values: impl Params) -> Result<Vec<(Body, ItemSize)>, StoreError> {
     let mut read = db.prepare_cached(text)?;
-    let found = read.query_map(values, body)?;
+    let found = read.query_map(values, |row| {
+        let size = ItemSize { payload: size(row, BODY_COLUMNS)?, errors: size(row, BODY_COLUMNS + 1)? };
+        Ok((body(row)?, size))
+    })?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Reads the other rows of an item, given its body.
-fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreError> {
+fn record(db: &Connection, now: Time, body: Body, payload_bytes: usize) -> Result<ItemRecord, StoreError> {
     let seq = body.seq.0;
     let item = items(db, &sql::HOT_READ, [seq])?.pop();
     let done = db.prepare_cached(&sql::DONE_READ)?.query_row([seq], done).optional()?;
@@ -67,7 +82,7 @@ fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreErr
     let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
     let mut read = db.prepare_cached(&sql::CAME_BACK_LIST)?;
     let came_back = read.query_map([seq], came_back)?.collect::<Result<_, _>>()?;
-    Ok(ItemRecord { now, body, item, done, errors, came_back })
+    Ok(ItemRecord { now, body, item, done, errors, came_back, payload_bytes, payload_cut: false })
 }
 
 pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {
@@ -194,6 +209,22 @@ pub(super) fn items(db: &Connection, text: &str, values: impl Params) -> Result<
     Ok(found.collect::<Result<_, _>>()?)
 }
 
+/// Returns the unfinished items that a statement finds, and adds the sizes of their payloads to `bytes`.
+pub(super) fn items_with_bytes(
+    db: &Connection,
+    text: &str,
+    values: impl Params,
+    bytes: &mut HashMap<Seq, usize>,
+) -> Result<Vec<Item>, StoreError> {
+    let mut read = db.prepare_cached(text)?;
+    let found = read.query_map(values, |row| {
+        let item = item(row)?;
+        bytes.insert(item.seq, size(row, ITEM_COLUMNS)?);
+        Ok(item)
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 pub(super) fn front_named(
     tx: &Connection,
     queue: QueueId,
@@ -211,6 +242,7 @@ pub(super) fn items_with_names(db: &Connection, text: &str, values: impl Params)
             item: item(row)?,
             id: name(row, ITEM_COLUMNS, ItemId::new)?,
             key: name_if(row, ITEM_COLUMNS + 1, Key::new)?,
+            bytes: size(row, ITEM_COLUMNS + 2)?,
         })
     })?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -226,7 +258,7 @@ impl ItemReader for SqliteStore {
         self.looks.run(move |db| absorber(db, queue, &id, &key))
     }
 
-    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, ItemPage> {
         let clock = self.clock.clone();
         self.looks.run(move |db| list(db, now(&clock), queue, &query))
     }

@@ -19,6 +19,8 @@ use crate::store::QueueRow;
 
 /// The number of columns that [`item`] reads.
 pub(super) const ITEM_COLUMNS: usize = 17;
+/// The number of columns of a body.
+pub(super) const BODY_COLUMNS: usize = 7;
 
 /// Reads a validated name. Names are validated before they are stored, so a failure means a damaged file.
 pub(super) fn name<T>(
@@ -91,6 +93,12 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         holder: row.get::<_, Option<Arc<str>>>(15)?.map(WorkerName::from),
         size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
     })
+}
+
+/// Reads a column with a size in bytes. A missing one counts as 0.
+pub(super) fn size(row: &Row<'_>, column: usize) -> Result<usize, Error> {
+    let size: i64 = row.get::<_, Option<i64>>(column)?.unwrap_or(0);
+    usize::try_from(size).map_err(|_| Error::IntegralValueOutOfRange(column, size))
 }
 
 pub(super) fn body(row: &Row<'_>) -> Result<Body, Error> {

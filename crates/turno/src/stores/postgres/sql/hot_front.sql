@@ -1,5 +1,6 @@
 -- name: hot_front
-select {f.hot}
+select {f.hot},
+       (select octet_length(b.payload) from turno.body b where b.seq = f.seq)
 from unnest($2::bigint[], $3::bigint[]) as u (lane, seq)
 cross join lateral (
     select {h.hot}

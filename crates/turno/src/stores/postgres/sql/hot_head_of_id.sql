@@ -9,5 +9,6 @@ with head as materialized (
     for update of h
 )
 select {h.hot},
-       nextval('turno.number')
+       nextval('turno.number'),
+       (select octet_length(b.payload) from turno.body b where b.seq = h.seq)
 from head h

@@ -9,9 +9,11 @@ with live as materialized (
     order by l.seq
     limit $4::bigint
 )
-select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
+select b.seq, b.queue, b.id, b.key, b.action,
+       case when octet_length(b.payload) <= $5::int then b.payload else 'null' end, b.enqueued_at,
        {h.hot},
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
+       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at,
+       octet_length(b.payload), (select sum(octet_length(e.error)) from turno.attempt_error e where e.seq = b.seq)
 from page p
 join turno.body b on b.seq = p.seq
 left join turno.hot h on h.seq = b.seq

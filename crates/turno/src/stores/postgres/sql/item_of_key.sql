@@ -1,8 +1,10 @@
 -- name: item_of_key
 -- Uses body_key; a state filter is checked item by item. The rule is Item::state, after Item::lapsed.
-select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
+select b.seq, b.queue, b.id, b.key, b.action,
+       case when octet_length(b.payload) <= $7::int then b.payload else 'null' end, b.enqueued_at,
        {h.hot},
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
+       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at,
+       octet_length(b.payload), (select sum(octet_length(e.error)) from turno.attempt_error e where e.seq = b.seq)
 from turno.body b
 left join turno.hot h on h.seq = b.seq
 left join turno.done d on d.seq = b.seq

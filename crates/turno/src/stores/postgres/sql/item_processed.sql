@@ -3,9 +3,11 @@
 with page as materialized (
     select d.seq from turno.done d where d.queue = $1::int and d.ended = 0 and d.seq > $2::bigint order by d.seq limit $3::bigint
 )
-select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
+select b.seq, b.queue, b.id, b.key, b.action,
+       case when octet_length(b.payload) <= $4::int then b.payload else 'null' end, b.enqueued_at,
        {h.hot},
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
+       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at,
+       octet_length(b.payload), (select sum(octet_length(e.error)) from turno.attempt_error e where e.seq = b.seq)
 from page p
 join turno.body b on b.seq = p.seq
 left join turno.hot h on h.seq = b.seq

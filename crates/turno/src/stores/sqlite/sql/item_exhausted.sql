@@ -14,7 +14,9 @@ with page (seq) as (
     order by 1
     limit ?3
 )
-select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
+select body.seq, body.queue, body.id, body.key, body.action,
+    iif(octet_length(body.payload) <= ?5, body.payload, 'null'), body.enqueued_at, octet_length(body.payload),
+    (select sum(octet_length(error)) from attempt_error where attempt_error.seq = body.seq)
 from page
 cross join body on body.seq = page.seq
 order by page.seq

@@ -1,6 +1,8 @@
 -- name: item_of_key
 -- Uses body_key; a state filter is checked item by item. The rule is Item::state, after Item::lapsed.
-select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
+select body.seq, body.queue, body.id, body.key, body.action,
+    iif(octet_length(body.payload) <= ?7, body.payload, 'null'), body.enqueued_at, octet_length(body.payload),
+    (select sum(octet_length(error)) from attempt_error where attempt_error.seq = body.seq)
 from body indexed by body_key
 left join hot on hot.seq = body.seq
 left join done on done.seq = body.seq

@@ -1,6 +1,8 @@
 -- name: item_waiting
 -- Pending or failed items, scanning all unfinished ones by seq. The rule is Item::state, after Item::lapsed.
-select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
+select body.seq, body.queue, body.id, body.key, body.action,
+    iif(octet_length(body.payload) <= ?6, body.payload, 'null'), body.enqueued_at, octet_length(body.payload),
+    (select sum(octet_length(error)) from attempt_error where attempt_error.seq = body.seq)
 from hot not indexed
 cross join body on body.seq = hot.seq
 where hot.queue = ?1 and hot.seq > ?2 and ?3 = case

@@ -1,7 +1,7 @@
 -- name: lane_look
 -- The first items of a lane, and behind them those that are ready or handed out. In a sound lane those are only the
 -- items of a delivery. One statement, so that all rows are as of one instant.
-select {f.hot}, b.id, b.key
+select {f.hot}, b.id, b.key, octet_length(b.payload)
 from (
     select {h.hot},
            row_number() over (order by h.seq) as place

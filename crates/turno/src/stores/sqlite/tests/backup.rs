@@ -44,9 +44,10 @@ async fn a_backup_taken_during_writes_opens_and_is_of_one_instant() {
 
     let clock = Arc::new(Clock::manual(Manual::starting_at(START)));
     let copy = open(&to.display().to_string(), clock, true).await.unwrap();
-    let items = copy.items(inbox.id, ItemQuery { limit: 100_000, ..ItemQuery::default() }).await.unwrap();
+    let items = copy.items(inbox.id, ItemQuery { limit: 100_000, ..ItemQuery::default() }).await.unwrap().items;
     assert!(items.len() >= 500 && items.len() <= 500 + 2 * written && items.len() % 2 == 0, "{}", items.len());
-    let all = store.items(inbox.id, ItemQuery { limit: items.len() as u32, ..ItemQuery::default() }).await.unwrap();
+    let all =
+        store.items(inbox.id, ItemQuery { limit: items.len() as u32, ..ItemQuery::default() }).await.unwrap().items;
     assert_eq!(items, all);
     assert_eq!(copy.audit(AuditQuery::default()).await, store.audit(AuditQuery::default()).await);
     let sound: String =

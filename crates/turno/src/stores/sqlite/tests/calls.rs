@@ -6,6 +6,7 @@ use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcome
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};
+use turno_core::limits::ANSWER_BYTES;
 use turno_core::queue::{
     Accepted, Act, ClaimRequest, Delivery, DeliveryRef, Enqueue, NewItem, Policy, Settle, SettleOutcome, Settler,
 };
@@ -32,7 +33,7 @@ pub(super) fn item(name: &str, key: Option<&str>) -> NewItem {
 }
 
 pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<NewItem>) -> Vec<Accepted> {
-    let call = Enqueue { queue: queue.id, policy: queue.policy.clone(), items };
+    let call = Enqueue { queue: queue.id, policy: queue.policy.clone(), items, group_bytes: ANSWER_BYTES };
     match commit_one(store, Group::Enqueue(EnqueueGroup { calls: vec![call] })).await {
         Outcomes::Enqueue(mut answers) => answers.remove(0),
         other => panic!("{other:?}"),
@@ -40,7 +41,7 @@ pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<Ne
 }
 
 pub(super) fn want(max: u32) -> ClaimRequest {
-    ClaimRequest { taker: "worker-7".into(), max, request: None, probes: false }
+    ClaimRequest { taker: "worker-7".into(), max, request: None, probes: false, bytes: ANSWER_BYTES }
 }
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {
