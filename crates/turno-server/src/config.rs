@@ -40,6 +40,7 @@ use table::{Given, Table};
 use tree::{Nodes, by_line};
 use turno::core::id::QueueName;
 use turno::core::lease::Policies;
+use turno::core::limits::{ANSWER_BYTES, PAYLOAD_MAX};
 use turno::core::time::Span;
 
 /// The variable with the path of the file.
@@ -99,6 +100,33 @@ pub(crate) struct Limits {
     pub(crate) stop_drain: Duration,
     /// How long running requests may continue after that.
     pub(crate) stop_grace: Duration,
+    /// The payload bytes of one list or claim.
+    pub(crate) answer_bytes: usize,
+    /// The largest payload.
+    pub(crate) payload_bytes: usize,
+    pub(crate) per_caller: CallerLimits,
+}
+
+/// The part of a server that one caller may use. 0 means no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallerLimits {
+    /// Open streams of events.
+    pub(crate) streams: usize,
+    /// Claims under way, because a claim may wait.
+    pub(crate) waiting: usize,
+    /// Other requests under way. Heartbeats, releases and settlements have four times as many, as their room.
+    pub(crate) requests: usize,
+    /// Live leases of a person or a session.
+    pub(crate) leases: usize,
+    /// Open connections of one source address.
+    pub(crate) connections: usize,
+}
+
+impl CallerLimits {
+    /// The part of a room that a caller may use, unless configured.
+    fn quarter(room: usize) -> usize {
+        (room / 4).max(1)
+    }
 }
 
 /// The defaults of the keys, for a server without configuration.
@@ -111,6 +139,15 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(60),
             stop_drain: Duration::ZERO,
             stop_grace: Duration::from_secs(10),
+            answer_bytes: ANSWER_BYTES,
+            payload_bytes: PAYLOAD_MAX,
+            per_caller: CallerLimits {
+                streams: 64,
+                waiting: 256,
+                requests: CallerLimits::quarter(1_024),
+                leases: 10_000,
+                connections: CallerLimits::quarter(20_000),
+            },
         }
     }
 }
@@ -368,6 +405,10 @@ impl Chosen {
         sync: Vec<SyncSource>,
     ) -> Result<Settings, Failure> {
         let count = |name| usize::try_from(self.whole(name)).unwrap_or(usize::MAX);
+        let part = |name, of| match self.values.contains_key(name) {
+            true => count(name),
+            false => CallerLimits::quarter(count(of)),
+        };
         let settings = Settings {
             database: self.text("database").unwrap_or_default(),
             database_direct: self.text("database_direct"),
@@ -400,6 +441,15 @@ impl Chosen {
                 request_timeout: Duration::from_millis(self.whole("limits.request_timeout_ms")),
                 stop_drain: Duration::from_millis(self.whole("stop_drain_ms")),
                 stop_grace: Duration::from_millis(self.whole("limits.stop_grace_ms")),
+                answer_bytes: count("limits.answer_bytes"),
+                payload_bytes: count("limits.payload_bytes"),
+                per_caller: CallerLimits {
+                    streams: count("limits.streams_per_caller"),
+                    waiting: count("limits.waiting_per_caller"),
+                    requests: part("limits.requests_per_caller", "limits.requests"),
+                    leases: count("limits.leases_per_caller"),
+                    connections: part("limits.connections_per_source", "limits.connections"),
+                },
             },
             push: PushGuard {
                 allow_private: self.switch("push.allow_private"),

@@ -44,6 +44,7 @@ fn describe() {
     for (name, what) in [
         ("turno_http_requests_total", "Answered requests"),
         ("turno_http_rejected_total", "Requests answered with a problem, by its code"),
+        ("turno_caller_refused_total", "Requests and connections refused by a limit per caller, by the limit"),
         ("turno_groups_total", "Groups of commands that were committed or failed"),
         ("turno_lease_total", "Commands on leases and what became of them; expire counts expiries that were noticed"),
         ("turno_items_total", "Items by what became of them"),

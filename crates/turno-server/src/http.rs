@@ -4,10 +4,12 @@
 //! routes), `extract` (request parsing), `problem` (errors) and `listing` (pagination).
 
 mod access;
+mod answers;
 mod app;
 mod audit;
 mod body;
 mod caller;
+mod callers;
 mod cors;
 mod docs;
 mod events;
@@ -30,6 +32,7 @@ mod room;
 mod root;
 mod server;
 mod sign_in;
+mod sources;
 mod stamp;
 mod stop;
 mod sync;
@@ -39,6 +42,7 @@ mod testing;
 
 pub(crate) use app::{App, Shared};
 pub(crate) use caller::{Caller, cookie, identify, not_foreign};
+pub(crate) use callers::CallerFigures;
 pub(crate) use extract::{Path, Query, syntax_message, without_types};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};

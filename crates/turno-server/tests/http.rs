@@ -8,6 +8,10 @@
 mod access;
 #[path = "http/access_scopes.rs"]
 mod access_scopes;
+#[path = "http/budget.rs"]
+mod budget;
+#[path = "http/callers.rs"]
+mod callers;
 #[path = "http/chat_bot.rs"]
 mod chat_bot;
 #[path = "http/console.rs"]
@@ -125,6 +129,8 @@ fn main() {
         for case in [
             access::all(),
             access_scopes::all(),
+            budget::all(),
+            callers::all(),
             console::all(),
             console_admin::all(),
             console_sync::all(),

@@ -84,6 +84,8 @@ pub(crate) fn options(settings: &Settings) -> Options {
         leases: settings.leases.clone(),
         keep: settings.keep_history.into(),
         direct: settings.database_direct.clone(),
+        answer_bytes: settings.limits.answer_bytes,
+        payload_bytes: settings.limits.payload_bytes,
         ..Options::default()
     }
 }

@@ -74,6 +74,7 @@ pub(crate) async fn run(arguments: ServeArgs, global: &GlobalArgs) -> Result<(),
     let mut app = App::new(database.clone(), settings.environment, settings.limits, server.stopping());
     app.language = settings.language;
     app.cors_origins = settings.cors_origins.clone();
+    app.behind_proxy = settings.behind_proxy;
     app.managed_queues = managed_queues;
     app.settings = settings.explain().to_vec();
     app.sync_sources = settings.sync.clone();

@@ -91,6 +91,13 @@ fn every_key_can_be_set_in_every_layer() {
         ("limits.listeners", "13"),
         ("limits.request_timeout_ms", "40000"),
         ("limits.stop_grace_ms", "15"),
+        ("limits.answer_bytes", "5000"),
+        ("limits.payload_bytes", "6000"),
+        ("limits.streams_per_caller", "17"),
+        ("limits.waiting_per_caller", "18"),
+        ("limits.requests_per_caller", "19"),
+        ("limits.leases_per_caller", "20"),
+        ("limits.connections_per_source", "21"),
         ("push.allow", "10.0.0.0/8"),
         ("push.allow_private", "true"),
     ];
@@ -117,10 +124,14 @@ fn every_key_can_be_set_in_every_layer() {
 #[test]
 fn each_value_reaches_its_setting() {
     let file = "keep_history_days = 7\nlanguage = \"en\"\nstop_drain_ms = 16\n[limits]\nrequests = 11\nconnections = 12\nlisteners = 13\n\
-        request_timeout_ms = 40000\nstop_grace_ms = 15\n[push]\nallow = [\"10.0.0.0/8\"]\nallow_private = true\n\
+        request_timeout_ms = 40000\nstop_grace_ms = 15\nanswer_bytes = 5000\npayload_bytes = 6000\n\
+        streams_per_caller = 17\nwaiting_per_caller = 0\nrequests_per_caller = 19\nleases_per_caller = 20\n[push]\nallow = [\"10.0.0.0/8\"]\nallow_private = true\n\
         [log]\nformat = \"json\"\nlevel = \"debug\"";
     let settings = settings(file);
-    let Limits { requests, connections, listeners, request_timeout, stop_drain, stop_grace } = settings.limits;
+    let Limits { requests, connections, listeners, request_timeout, stop_drain, stop_grace, .. } = settings.limits;
+    assert_eq!((settings.limits.answer_bytes, settings.limits.payload_bytes), (5_000, 6_000));
+    let expected = CallerLimits { streams: 17, waiting: 0, requests: 19, leases: 20, connections: 3 };
+    assert_eq!(settings.limits.per_caller, expected, "a source may have a quarter of the connections");
     assert_eq!((requests, connections, listeners), (11, 12, 13));
     assert_eq!(request_timeout, Duration::from_secs(40));
     assert_eq!((stop_drain, stop_grace), (Duration::from_millis(16), Duration::from_millis(15)));

@@ -15,6 +15,7 @@ use turno::queue::Overview;
 
 use super::page::Page;
 use crate::config::origin::{Origin, Shown};
+use crate::http::CallerFigures;
 use crate::http::{Code, Problem, Shared};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -57,6 +58,7 @@ struct Settings {
     page: Page,
     rows: Vec<Shown>,
     queues: Arc<Vec<Overview>>,
+    callers: Vec<CallerFigures>,
 }
 
 impl Settings {
@@ -88,5 +90,6 @@ impl Settings {
 async fn settings(page: Page) -> Result<Response, Problem> {
     let rows = page.app().settings.clone();
     let queues = page.app().glance.queues(page.app().trusted()).await?;
-    page.show(|page| Settings { page, rows, queues })
+    let callers = page.app().callers.largest();
+    page.show(|page| Settings { page, rows, queues, callers })
 }

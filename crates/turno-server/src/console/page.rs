@@ -114,7 +114,7 @@ impl Page {
 
     /// Returns the signed-in person as the API's handlers know them.
     pub(crate) fn caller(&self) -> Result<Caller, Problem> {
-        self.turno().cloned().map(Caller)
+        self.turno().cloned().map(Caller::new)
     }
 
     /// Returns the shared state of all handlers.

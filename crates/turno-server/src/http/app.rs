@@ -8,7 +8,9 @@ use tokio::sync::watch;
 use turno::Turno;
 use turno::core::id::{QueueName, UserId};
 
+use super::answers::Answers;
 use super::body::Bodies;
+use super::callers::Callers;
 use super::idempotency::Repeats;
 use super::metrics::Counting;
 use super::report::Reports;
@@ -35,13 +37,19 @@ pub(crate) struct App {
     pub(crate) uptime: Stopwatch,
     pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
+    /// What each caller has under way.
+    pub(crate) callers: Callers,
     /// Memory budgets for request bodies.
     pub(crate) bodies: Bodies,
+    /// The memory of large answers.
+    pub(super) answers: Answers,
     pub(crate) passwords: Passwords,
     /// Limits for sign-in attempts.
     pub(crate) pace: Pace,
     /// Origins whose pages may call the API from a browser. Empty unless configured.
     pub(crate) cors_origins: Vec<String>,
+    /// A proxy in front of the server terminates HTTPS.
+    pub(crate) behind_proxy: bool,
     /// Calls with an `Idempotency-Key` that are in process.
     pub(crate) repeats: Repeats,
     /// The server was asked to stop and still serves, so that load balancers can notice it.
@@ -90,10 +98,13 @@ impl App {
             uptime: Stopwatch::start(),
             limits,
             rooms: Rooms::new(RoomLimits::from_limits(limits)),
+            callers: Callers::new(limits.per_caller),
             bodies: Bodies::default(),
+            answers: Answers::default(),
             passwords: Passwords::new(),
             pace: Pace::new(),
             cors_origins: Vec::new(),
+            behind_proxy: false,
             repeats: Repeats::default(),
             draining: AtomicBool::new(false),
             stopping,

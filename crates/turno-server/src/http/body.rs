@@ -24,7 +24,7 @@ use tokio::time::Sleep;
 
 use super::access::{Needs, Row};
 use super::app::App;
-use super::caller::CallerId;
+use super::caller::{CallerId, SmallBody};
 use super::guard;
 use super::problem::{Code, Problem};
 use super::room::Room;
@@ -122,6 +122,9 @@ pub(super) async fn receive(app: &App, row: Option<&Row>, request: &mut Request)
     };
     match read {
         Ok((whole, memory)) => {
+            if memory.is_none() {
+                request.extensions_mut().insert(SmallBody(whole.clone()));
+            }
             *request.body_mut() = Body::from(whole);
             Ok(memory)
         }

@@ -1,15 +1,19 @@
 //! Identifies the caller by bearer token or console cookie, and the user that a backend acts for.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use turno::Turno;
-use turno::core::id::{Instance, UserId};
-use turno::core::lease::Holder;
+use turno::core::id::{Instance, Resource, UserId};
+use turno::core::lease::{Holder, State};
+use turno::core::time::Time;
 
 use super::app::App;
+use super::callers::{Callers, LeasePlaces, Usage};
 use super::problem::{Code, Problem};
 use super::server::Peer;
 use super::sign_in;
@@ -19,11 +23,54 @@ pub(crate) const COOKIE: &str = "turno_session";
 /// The header with the user that a backend acts for.
 pub(crate) const ACTOR: &str = "turno-actor";
 
-/// An authenticated caller, as the library handle that acts for it.
+/// An authenticated caller: the library handle that acts for it, and what it has under way. The guard sets the latter.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(pub(crate) Turno);
+pub(crate) struct Caller(pub(crate) Turno, Option<Arc<Usage>>);
 
 impl Caller {
+    pub(crate) fn new(turno: Turno) -> Caller {
+        Caller(turno, None)
+    }
+
+    /// Counts the caller from here on under this id.
+    pub(super) fn counted(self, callers: &Callers, id: CallerId) -> Caller {
+        Caller(self.0, Some(callers.usage(id)))
+    }
+
+    pub(super) fn usage(&self) -> Option<&Arc<Usage>> {
+        self.1.as_ref()
+    }
+
+    /// Returns the counters if the caller's leases have a limit: those of people and sessions. A machine works for many
+    /// users.
+    fn limited_leases(&self) -> Option<&Arc<Usage>> {
+        self.1.as_ref().filter(|_| self.0.principal().is_some_and(|principal| !principal.machine))
+    }
+
+    /// Reserves places for the leases of a claim, and returns which of the resources have one. A lease that the caller
+    /// holds already needs none. Keep the places until the answers are recorded.
+    pub(super) fn lease_places<'a>(
+        &self,
+        app: &App,
+        resources: impl Iterator<Item = &'a Resource>,
+    ) -> (Option<LeasePlaces>, Vec<bool>) {
+        let Some(usage) = self.limited_leases() else { return (None, resources.map(|_| true).collect()) };
+        usage.leases().observe(app.trusted().now());
+        let held: Vec<bool> = resources.map(|resource| usage.leases().holds(resource)).collect();
+        let places = app.callers.claim_leases(usage, held.iter().filter(|held| !**held).count());
+        let mut free = places.count();
+        let fits = held.into_iter().map(|held| held || free.checked_sub(1).inspect(|rest| free = *rest).is_some());
+        let fits = fits.collect();
+        (Some(places), fits)
+    }
+
+    /// Records whether the caller holds the lease after one of its commands.
+    pub(super) fn record_lease(&self, state: &State, now: Time) {
+        let (Some(usage), Some(principal)) = (self.limited_leases(), self.0.principal()) else { return };
+        let mine = state.live(now).filter(|grant| grant.holder.user == principal.user);
+        usage.leases().record(&state.resource, mine.map(|grant| grant.expires_at), now);
+    }
+
     /// Returns the caller as a lease holder.
     pub(crate) fn holder(&self, instance: Option<Instance>) -> Holder {
         self.0.holder(instance)
@@ -42,8 +89,9 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 /// Identifies a caller for limits, so that one caller cannot use up the capacity of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CallerId {
-    /// An account, or the user for whom the account `via` acts. All sessions of a user count as one caller.
-    User { user: UserId, via: Option<UserId> },
+    /// An account, or the user for whom the account `via` acts. All sessions of a user count as one caller. Each
+    /// process of a machine account counts alone, where its call names the process.
+    User { user: UserId, via: Option<UserId>, instance: Option<Instance> },
     /// A source address, used before the caller is authenticated.
     Source(IpAddr),
 }
@@ -51,11 +99,39 @@ pub(crate) enum CallerId {
 impl CallerId {
     /// Returns the authenticated user, or the source address if there is none.
     pub(super) fn from_request(request: &Request) -> CallerId {
-        let principal = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
-        match principal {
-            Some(principal) => CallerId::User { user: principal.user.clone(), via: principal.via.clone() },
+        match request.extensions().get::<Caller>() {
+            Some(caller) => CallerId::of(caller),
             None => CallerId::Source(CallerId::source(request)),
         }
+    }
+
+    /// Returns the account or user of an authenticated caller.
+    pub(super) fn of(caller: &Caller) -> CallerId {
+        match caller.0.principal() {
+            Some(principal) => {
+                CallerId::User { user: principal.user.clone(), via: principal.via.clone(), instance: None }
+            }
+            None => CallerId::Source(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+        }
+    }
+
+    /// Returns the caller as [`CallerId::from_request`] does, and for a machine the instance that a small body names.
+    /// The guard has read the body before.
+    pub(super) fn with_instance(request: &Request) -> CallerId {
+        let machine = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
+        let id = CallerId::from_request(request);
+        match (id, request.extensions().get::<SmallBody>()) {
+            (CallerId::User { user, via, .. }, Some(body)) if machine.is_some_and(|principal| principal.machine) => {
+                CallerId::User { user, via, instance: body.instance() }
+            }
+            (id, _) => id,
+        }
+    }
+
+    /// Returns the caller of an account itself.
+    #[cfg(test)]
+    pub(super) fn user(user: UserId) -> CallerId {
+        CallerId::User { user, via: None, instance: None }
     }
 
     /// Returns the source address that limits count. A request without a connection, as in tests, counts as
@@ -63,6 +139,34 @@ impl CallerId {
     pub(super) fn source(request: &Request) -> IpAddr {
         let peer = request.extensions().get::<Peer>();
         peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(address)| sign_in::limit_key(address.ip()))
+    }
+}
+
+/// Renders the caller for metrics and the console: `user`, `user via account`, or `account instance`.
+impl std::fmt::Display for CallerId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CallerId::User { user, via, instance } => {
+                write!(f, "{user}")?;
+                via.as_ref().map_or(Ok(()), |via| write!(f, " via {via}"))?;
+                instance.as_ref().map_or(Ok(()), |instance| write!(f, " {instance}"))
+            }
+            CallerId::Source(source) => write!(f, "{source}"),
+        }
+    }
+}
+
+/// A small request body, kept beside the request so that the guard can read which process calls.
+#[derive(Clone, Debug)]
+pub(super) struct SmallBody(pub(super) Bytes);
+
+impl SmallBody {
+    fn instance(&self) -> Option<Instance> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            instance: Option<Instance>,
+        }
+        serde_json::from_slice::<Named>(&self.0).ok()?.instance
     }
 }
 
@@ -79,13 +183,13 @@ pub(crate) async fn identify(app: &App, method: &Method, headers: &HeaderMap) ->
         }
     };
     match headers.get(ACTOR) {
-        None => Ok(Caller(turno)),
+        None => Ok(Caller::new(turno)),
         Some(actor) => {
             let bad = || Problem::new(Code::BadHeader).arg("header", "Turno-Actor");
             let actor = std::str::from_utf8(actor.as_bytes()).map_err(|_| bad())?;
             let actor = percent_encoding::percent_decode_str(actor).decode_utf8().map_err(|_| bad())?;
             let user = UserId::new(actor.as_ref()).map_err(|cause| bad().cause(cause))?;
-            Ok(Caller(turno.on_behalf_of(user).await?))
+            Ok(Caller::new(turno.on_behalf_of(user).await?))
         }
     }
 }

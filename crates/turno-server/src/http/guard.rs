@@ -20,6 +20,7 @@ use super::access::{self, Needs, Row};
 use super::app::{App, Shared};
 use super::body;
 use super::caller::{self, Caller, CallerId};
+use super::callers::CallerPlace;
 use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
@@ -89,7 +90,10 @@ where
 
 /// A place in a room, kept by a response that goes on after its handler has returned.
 #[derive(Clone, Debug)]
-pub(crate) struct RoomPlace(#[expect(dead_code, reason = "dropping it frees the place")] Arc<OwnedSemaphorePermit>);
+pub(crate) struct RoomPlace(#[expect(dead_code, reason = "dropping it frees the places")] Arc<Places>);
+
+/// The places of a request: in its room, and among the requests of its caller.
+type Places = (Option<OwnedSemaphorePermit>, Option<CallerPlace>);
 
 /// The inner layer: reads the body, admits the request and runs the handler.
 pub(super) async fn guard<F>(app: &App, mut request: Request, handler: impl FnOnce(Request) -> F) -> Response
@@ -126,17 +130,26 @@ where
 #[derive(Clone, Debug)]
 struct CalledBy(UserId);
 
-/// Takes a place in the route's room and authorizes the caller. Keep the returned place until the handler has answered.
+/// Takes a place in the route's room, authorizes the caller and counts the request as the caller's. Keep the returned
+/// places until the handler has answered.
 async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
-    let inside = match row {
-        Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
+    let room = row.map_or(Room::Free, |row| row.room);
+    let inside = app.rooms.enter(room)?;
+    permit(app, row, request).await?;
+    let counted = match request.extensions().get::<Caller>().cloned() {
+        Some(caller) => {
+            let caller = caller.counted(&app.callers, CallerId::with_instance(request));
+            let place = caller.usage().map_or(Ok(None), |usage| app.callers.enter(usage, room));
+            request.extensions_mut().insert(caller);
+            place?
+        }
         None => None,
     };
-    if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
-        request.extensions_mut().insert(RoomPlace(place.clone()));
+    let places = Arc::new((inside, counted));
+    if room == Room::Stream {
+        request.extensions_mut().insert(RoomPlace(places.clone()));
     }
-    permit(app, row, request).await?;
-    Ok(inside)
+    Ok(places)
 }
 
 /// Checks a request whose body needs memory before the body is read, and returns the caller whose memory it uses. The

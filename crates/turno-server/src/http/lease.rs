@@ -95,6 +95,7 @@ async fn to_view(
     answer: Result<LeaseAnswer, Error>,
 ) -> Result<(LeaseView, Outcome), Problem> {
     let LeaseAnswer { answer, state, now } = answer?;
+    caller.record_lease(&state, now);
     match answer {
         Ok(outcome) => Ok((LeaseView::new(caller, who, &state, now), outcome)),
         Err(why) => {

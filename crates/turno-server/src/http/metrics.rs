@@ -3,6 +3,7 @@
 //! Some values are read from the database at each scrape, within bounds: queues are counted at most every ten seconds,
 //! for at most two seconds, and at most the first two hundred.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use axum::Router;
@@ -16,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::app::{App, Shared};
+use super::callers::{CallerFigures, Limit};
 use super::room::Room;
 use crate::figures;
 use crate::stopwatch::Stopwatch;
@@ -56,7 +58,22 @@ async fn figures_get(State(app): State<Shared>) -> impl IntoResponse {
     refresh(&app).await;
     let headers =
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
-    (headers, figures::installed().render())
+    (headers, figures::installed().render() + &callers(&app))
+}
+
+/// Renders the callers with the most under way. They are written anew at each scrape, so that old callers leave no
+/// series behind.
+fn callers(app: &App) -> String {
+    let mut text = "# HELP turno_caller_usage What the ten largest callers have under way\n\
+                    # TYPE turno_caller_usage gauge\n"
+        .to_owned();
+    for CallerFigures { caller, requests, waiting, streams, leases } in app.callers.largest() {
+        let caller = caller.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ");
+        for (kind, count) in [("requests", requests), ("waiting", waiting), ("streams", streams), ("leases", leases)] {
+            let _ = writeln!(text, "turno_caller_usage{{caller=\"{caller}\",kind=\"{kind}\"}} {count}");
+        }
+    }
+    text
 }
 
 async fn refresh(app: &App) {
@@ -68,6 +85,9 @@ async fn refresh(app: &App) {
         [(Room::Usual, "usual"), (Room::Reserved, "kept"), (Room::Waiting, "waiting"), (Room::Stream, "stream")]
     {
         metrics::gauge!("turno_http_in_progress", "room" => name).set(app.rooms.inside(room) as f64);
+    }
+    for limit in Limit::ALL {
+        metrics::counter!("turno_caller_refused_total", "limit" => limit.setting()).increment(0);
     }
     for (budget, bytes) in app.bodies.reserved() {
         metrics::gauge!("turno_http_body_bytes", "budget" => budget).set(bytes as f64);

@@ -9,7 +9,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::response::Response;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -23,6 +24,8 @@ use tower::ServiceExt;
 
 use super::Front;
 use super::app::App;
+use super::callers::{Limit, refusal};
+use super::sources::Sources;
 use super::stop::Stop;
 use crate::failure::{Failure, io_cause};
 use crate::texts::message::Message;
@@ -40,6 +43,11 @@ const RETURN_TIME: Duration = Duration::from_secs(1);
 
 /// The most connections to the metrics listener: a few scrapers.
 const FIGURES_MAX: usize = 32;
+
+/// The connections that get a refusal at once. More are closed without an answer.
+const REFUSED_MAX: usize = 64;
+/// How long such a client may take to send its request.
+const REFUSED_TIME: Duration = Duration::from_secs(2);
 
 /// A server that has bound its port and handles signals, but does not answer yet.
 #[derive(Debug)]
@@ -104,6 +112,10 @@ impl Server {
         let front = Arc::new(Front::new(app.clone()));
         let graceful = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(limits.connections));
+        // Behind a proxy, the connections of all clients come from its address.
+        let per_source = if app.behind_proxy { 0 } else { limits.per_caller.connections };
+        let sources = Sources::new(per_source, |_| false);
+        let refused = Arc::new(Semaphore::new(REFUSED_MAX));
         // Restarted when the server is asked to stop; not polled before.
         let mut drained = Box::pin(tokio::time::sleep(limits.stop_drain));
         loop {
@@ -122,12 +134,17 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer, place)) => {
+                    let Some(source) = sources.enter(peer.ip()) else {
+                        drop(place);
+                        refuse(stream, &app, &refused);
+                        continue;
+                    };
                     let front = front.clone();
                     let answer = move |request| {
                         let front = front.clone();
                         async move { front.answer(request).await }
                     };
-                    serve(stream, peer, answer, &graceful, place);
+                    serve(stream, peer, answer, &graceful, (place, source));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
@@ -195,7 +212,7 @@ fn serve<F>(
     peer: SocketAddr,
     answer: impl Fn(Request) -> F + Send + 'static,
     graceful: &GracefulShutdown,
-    place: OwnedSemaphorePermit,
+    place: impl Send + 'static,
 ) where
     F: Future<Output = Response> + Send + 'static,
 {
@@ -215,6 +232,25 @@ fn serve<F>(
         if let Err(error) = watched.await {
             tracing::debug!(%error, "a connection ended early");
         }
+        drop(place);
+    });
+}
+
+/// Answers 429 to a connection whose source has too many, and closes it.
+fn refuse(stream: TcpStream, app: &Arc<App>, refused: &Arc<Semaphore>) {
+    let Ok(place) = refused.clone().try_acquire_owned() else { return };
+    let app = app.clone();
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let language = crate::console::language(request.headers(), app.language);
+        let problem = refusal(Limit::Connections);
+        let (mut answer, _) = super::problem::render(problem.into_response(), &app.texts, language, "");
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        std::future::ready(Ok::<_, Infallible>(answer))
+    });
+    let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
+    tokio::spawn(async move {
+        // The client notices the end of the connection itself.
+        drop(tokio::time::timeout(REFUSED_TIME, connection).await);
         drop(place);
     });
 }

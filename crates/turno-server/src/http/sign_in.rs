@@ -246,7 +246,7 @@ impl form::Format {
         if self == form::Format::Form {
             return Ok(cookie::set(app, secret, Redirect::to(local(next))));
         }
-        let caller = Caller(app.trusted().authenticate(secret).await?);
+        let caller = Caller::new(app.trusted().authenticate(secret).await?);
         let mut answer = cookie::set(app, secret, (status, Json(Me::load(&caller).await?)));
         answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(answer)

@@ -135,6 +135,13 @@ impl Running {
         }
     }
 
+    /// Returns a size of the server's process in bytes, from `/proc`: `VmRSS`, or its highest value `VmHWM`.
+    pub(crate) fn memory(&self, name: &str) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1_024
+    }
+
     /// Kills the server, as a crash would.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

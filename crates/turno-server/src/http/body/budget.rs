@@ -106,7 +106,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(600);
 
     fn caller(name: &str) -> CallerId {
-        CallerId::User { user: name.try_into().expect("a valid id"), via: None }
+        CallerId::user(name.try_into().expect("a valid id"))
     }
 
     fn at_once(budget: &Budget, name: &str, bytes: usize) -> Option<Reserved> {

@@ -19,6 +19,7 @@ use utoipa_axum::routes;
 use super::{ClaimBody, HeartbeatBody, HeartbeatResult, LeaseView, ReleaseBody, Released, read, to_view, wait};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
+use crate::http::callers::LeasePlaces;
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem, bad_field};
 use crate::http::reader::Reader;
@@ -155,13 +156,24 @@ async fn leases_claim(
     if app.is_stopping() {
         return Err(Problem::new(Code::Stopping));
     }
-    let (mut names, mut asked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut commands) = (Vec::new(), Vec::new());
+    let (mut asked, mut waiting) = (Vec::new(), Vec::new());
     for (index, entry) in batch.leases.into_iter().enumerate() {
         let ClaimEntry { resource, instance, ttl_ms, wait_ms } = entry;
         let command = parse_names(&resource, instance)
             .and_then(|(resource, instance)| ClaimBody { instance, ttl_ms, wait_ms }.command(&caller, resource));
         names.push(resource);
-        match command {
+        commands.push((index, command));
+    }
+    let wanted = commands.iter().filter_map(|(_, command)| command.as_ref().ok()).map(|(command, _)| &command.resource);
+    let (_places, fits) = caller.lease_places(&app, wanted);
+    let mut fits = fits.into_iter();
+    for (index, command) in commands {
+        let placed = command.and_then(|command| match fits.next() {
+            Some(true) => Ok(command),
+            _ => Err(LeasePlaces::refusal()),
+        });
+        match placed {
             Ok((command, Some(wait))) => waiting.push((index, command, wait)),
             Ok((command, None)) => asked.push((index, Ok(command))),
             Err(problem) => asked.push((index, Err(problem))),

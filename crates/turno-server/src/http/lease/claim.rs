@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 use super::{LeaseView, span, to_view, wait};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
+use crate::http::callers::LeasePlaces;
 use crate::http::extract::{Json, Path};
 use crate::http::problem::{Code, Problem};
 
@@ -69,6 +70,10 @@ pub(in crate::http) async fn claim(
         return Err(Problem::new(Code::Stopping));
     }
     let (command, wait) = body.command(caller, resource)?;
+    let (_places, fits) = caller.lease_places(app, std::iter::once(&command.resource));
+    if fits != [true] {
+        return Err(LeasePlaces::refusal());
+    }
     let who = command.who.clone();
     let answer = match wait {
         Some(wait) => wait::wait(app, caller, command, wait).await?,

@@ -6,6 +6,7 @@
 
 use axum::Extension;
 use axum::extract::State;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use turno::queue::{Claim, ClaimedItem, Delivery, DeliveryItem, QueueHandle};
 use turno::sync::Filled;
 
 use super::why;
+use crate::http::answers::LARGE;
 use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
@@ -136,6 +138,8 @@ pub(super) struct Deliveries {
 }
 
 /// Claims up to `max` deliveries, and waits up to `wait_ms` if none is due.
+///
+/// The claim ends early at `limits.answer_bytes`, with at least one delivery. The rest stays due.
 #[utoipa::path(post, path = "/v1/queues/{queue}/claim", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Deliveries)))]
 pub(super) async fn queue_claim(
@@ -143,7 +147,7 @@ pub(super) async fn queue_claim(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<ClaimBody>,
-) -> Result<Json<Deliveries>, Problem> {
+) -> Result<Response, Problem> {
     let instance = require_instance(body.instance)?;
     let max = body.max.unwrap_or(1);
     if !(1..=BATCH_MAX).contains(&(max as usize)) {
@@ -154,10 +158,14 @@ pub(super) async fn queue_claim(
     super::refuse_if_delivered_here(&app, &name)?;
     refuse_if_stopping(&app)?;
     let request = body.request_id.as_ref().map(|request| scoped_request_id(&caller, request));
+    // A caller that does not read its answers gets no more work until it does.
+    drop(app.answers.reserve(&caller, LARGE).await?);
     let got = queue
         .claim_until(Claim::by(instance.as_str()).max(max).wait(wait.into()).request(request.as_deref()), app.stopped())
         .await?;
-    Ok(Json(Deliveries { deliveries: to_views(&app, &queue, got).await? }))
+    let bytes = got.iter().flat_map(|delivery| &delivery.items).map(|item| item.payload.len()).sum();
+    let memory = app.answers.add(&caller, bytes);
+    Ok(memory.answer(&Deliveries { deliveries: to_views(&app, &queue, got).await? }))
 }
 
 /// Converts deliveries to their views. A delivery of a source has its action and the current row, as a destination would

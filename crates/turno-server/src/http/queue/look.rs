@@ -1,5 +1,7 @@
 //! Reading items: state, attempts, errors, timeline.
 
+use axum::extract::State;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::core::id::{ItemId, Key, QueueName, Seq};
 use turno::core::limits::PAYLOAD_LISTED_MAX;
@@ -8,6 +10,7 @@ use turno::queue::{HandOut, ItemQuery, ItemRecord, QueueHandle};
 
 use super::claim::Payload;
 use super::timeline::{self, Happened};
+use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::listing::{Page, Wanted};
@@ -207,18 +210,23 @@ pub(super) enum ListedPayload {
 #[utoipa::path(get, path = "/v1/queues/{queue}/items", tag = "queues", params(("queue" = String, Path), ItemFilter),
     responses((status = 200, body = Page<ItemView>)))]
 pub(super) async fn item_list(
+    State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
     Query(filter): Query<ItemFilter>,
-) -> Result<Json<Page<ItemView>>, Problem> {
+) -> Result<Response, Problem> {
     let wanted = Wanted::new(filter.limit, filter.cursor.as_deref())?;
     let after = wanted.after()?.map(Seq);
     let state = filter.state.map(|state| state.parse::<ItemState>()).transpose();
     let state = state.map_err(|cause| Problem::query("state", cause))?;
     let queue = super::find_queue(&caller, name).await?;
-    let payload_max = if filter.payload == Some(ListedPayload::Full) { usize::MAX } else { PAYLOAD_LISTED_MAX };
-    let query = ItemQuery { state, key: filter.key, after, limit: wanted.limit, payload_max, ..ItemQuery::listed() };
+    let whole = filter.payload == Some(ListedPayload::Full);
+    let payload_max = if whole { usize::MAX } else { PAYLOAD_LISTED_MAX };
+    let bytes = app.limits.answer_bytes;
+    // Small payloads need memory too: a full page of them has about as many bytes as a single large payload.
+    let memory = app.answers.reserve(&caller, bytes.min(wanted.limit as usize * payload_max.min(bytes))).await?;
+    let query = ItemQuery { state, key: filter.key, after, limit: wanted.limit, payload_max, bytes };
     let page = Page::of_items(queue.item_page(query).await?);
     let kind = queue.row().await?.policy.kind;
-    Ok(Json(page.map(|record| ItemView::new(kind, record))))
+    Ok(memory.answer(&page.map(|record| ItemView::new(kind, record))))
 }
