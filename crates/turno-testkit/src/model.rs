@@ -26,9 +26,9 @@ use turno::core::task::{Apply, Note, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::{
     AccessStore, Answer, AnswerStore, AuditQuery, AuditReader, Check, Counts, DestinationStore, Effect, EventSpan,
-    EventStore, Finding, Group, Hint, ItemPage, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery, LeaseReader,
-    LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow, QueueStore, Routes,
-    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TaskReader, TokenFound, Upkeep,
+    EventStore, Finding, Group, Hint, ItemPage, ItemQuery, ItemReader, ItemRecord, LaneFront, LaneLocks, LeaseQuery,
+    LeaseReader, LineStep, Outcomes, Past, PauseQueue, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow, QueueStore,
+    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TaskReader, TokenFound, Upkeep,
 };
 
 /// A store in memory.

@@ -192,12 +192,12 @@ pub(super) struct ItemFilter {
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,
     /// `full` for whole payloads. Default: `short`, which leaves out payloads of more than 4 KiB.
+    #[param(inline)]
     payload: Option<ListedPayload>,
 }
 
 /// Which payloads a list has.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, utoipa::ToSchema)]
-#[schema(as = QueueListedPayload)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ListedPayload {
     Short,
