@@ -298,7 +298,7 @@ fn help_and_wrong_arguments_are_in_spanish_too() {
         "Uso: turno queue put [OPCIONES] <QUEUE>",
         "Opciones:",
         "Política:",
-        "Qué cola",
+        "La cola",
         "Muestra la ayuda",
         "Ejemplos:",
     ] {

@@ -316,7 +316,7 @@ impl Listener {
     }
 
     fn may_read_queue(&self, queue: &QueueName) -> bool {
-        self.may(Needs::permission(Permission::QueuesRead).of(queue))
+        self.may(Needs::permission(Permission::QueuesRead).on_queue(queue))
     }
 
     fn may_read_detail(&self, event: &Event) -> bool {

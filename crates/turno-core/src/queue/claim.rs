@@ -95,14 +95,14 @@ pub fn hand_out(policy: &Policy, wants: &[ClaimRequest], mut read: ClaimRead) ->
             FrontDue::Now(count) => {
                 let group: Vec<Item> = front.into_iter().take(count).collect();
                 let size = group.iter().fold(0usize, |sum, item| sum.saturating_add((sizes.bytes)(item.seq)));
-                let caller = match callers.place(size) {
-                    Place::At(caller) => caller,
-                    Place::TooLarge => {
+                let caller = match callers.recipient(size) {
+                    Recipient::At(caller) => caller,
+                    Recipient::TooLarge => {
                         left = true;
                         break;
                     }
                     // A probe locks more heads than it takes.
-                    Place::AllServed => continue,
+                    Recipient::AllServed => continue,
                 };
                 let fence = Fence(read.numbers.take());
                 // The delivery ends the window, so its typing signal is deleted. A retry has no window: the signal
@@ -130,7 +130,7 @@ struct Callers<'a> {
 }
 
 /// The caller that gets a delivery.
-enum Place {
+enum Recipient {
     At(usize),
     /// Every caller has as many deliveries as it wants.
     AllServed,
@@ -151,7 +151,7 @@ impl<'a> Callers<'a> {
 
     /// Chooses the caller for a delivery of this size. The first delivery of a caller always fits the caller's answer.
     /// All answers but the first have a common bound, because they are in memory together.
-    fn place(&mut self, size: usize) -> Place {
+    fn recipient(&mut self, size: usize) -> Recipient {
         let mut too_large = false;
         while let Some(want) = self.wants.get(self.current) {
             let count = self.deliveries[self.current].len();
@@ -159,15 +159,15 @@ impl<'a> Callers<'a> {
             if fits && count < want.max as usize {
                 let of_all = self.bytes_of_all.saturating_add(size);
                 if self.current > 0 && of_all > CLAIM_BYTES_MAX {
-                    return Place::TooLarge;
+                    return Recipient::TooLarge;
                 }
                 (self.bytes, self.bytes_of_all) = (self.bytes.saturating_add(size), of_all);
-                return Place::At(self.current);
+                return Recipient::At(self.current);
             }
             too_large |= count < want.max as usize;
             (self.current, self.bytes) = (self.current + 1, 0);
         }
-        if too_large { Place::TooLarge } else { Place::AllServed }
+        if too_large { Recipient::TooLarge } else { Recipient::AllServed }
     }
 }
 

@@ -88,7 +88,7 @@ impl Answers {
     /// Reserves memory, and waits for other answers to be sent. Returns `too_many_requests` if the caller's own answers
     /// stay, and `overloaded` if those of others do.
     pub(super) async fn reserve(&self, caller: &Caller, bytes: usize) -> Result<AnswerMemory, Problem> {
-        let id = CallerId::of(caller);
+        let id = CallerId::from_caller(caller);
         let wait = async {
             loop {
                 let freed = self.0.freed.notified();
@@ -108,7 +108,7 @@ impl Answers {
 
     /// Counts an answer that exists already.
     pub(super) fn add(&self, caller: &Caller, bytes: usize) -> AnswerMemory {
-        let caller = CallerId::of(caller);
+        let caller = CallerId::from_caller(caller);
         let bytes = if bytes > LARGE { bytes } else { 0 };
         if bytes > 0 {
             self.lock().add(&caller, bytes);

@@ -100,13 +100,13 @@ impl CallerId {
     /// Returns the authenticated user, or the source address if there is none.
     pub(super) fn from_request(request: &Request) -> CallerId {
         match request.extensions().get::<Caller>() {
-            Some(caller) => CallerId::of(caller),
+            Some(caller) => CallerId::from_caller(caller),
             None => CallerId::Source(CallerId::source(request)),
         }
     }
 
     /// Returns the account or user of an authenticated caller.
-    pub(super) fn of(caller: &Caller) -> CallerId {
+    pub(super) fn from_caller(caller: &Caller) -> CallerId {
         match caller.0.principal() {
             Some(principal) => {
                 CallerId::User { user: principal.user.clone(), via: principal.via.clone(), instance: None }

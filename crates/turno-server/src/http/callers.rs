@@ -24,7 +24,7 @@ const SWEEP_MIN: usize = 64;
 /// The callers that metrics and the console show.
 const SHOWN: usize = 10;
 
-/// What is counted per caller, with the key of its limit.
+/// A quantity that has a limit per caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     Requests,

@@ -48,7 +48,8 @@ async fn a_stop_ends_streams_with_bye_and_waiting_claims_with_nothing(mut world:
 async fn overload_refuses_enqueues_at_once_and_never_heartbeats(world: World) {
     let eva = world.client("eva").await;
     eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "inbox" })).await.expect(200);
-    let small = Running::start(&world.url, &["--limits-requests", "2"]);
+    // Without a limit per caller, so that one caller can fill the room.
+    let small = Running::start(&world.url, &["--limits-requests", "2", "--limits-requests-per-caller", "0"]);
     let (flood, beats) = (eva.at(&small), eva.at(&small));
     let held = beats.post("/v1/leases/caja:1/claim", json!({ "ttl_ms": 60_000 })).await.expect(200);
     let items: Vec<_> = (0..500).map(|n| json!({ "payload": n })).collect();

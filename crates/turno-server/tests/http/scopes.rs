@@ -21,7 +21,7 @@ cases![
 ];
 
 /// Claims one delivery of the queue `mails`.
-async fn one(client: &Client) -> Value {
+async fn claim_mail(client: &Client) -> Value {
     claim_with(client, "mails", json!({ "instance": "w" })).await.remove(0)
 }
 
@@ -32,7 +32,7 @@ async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World)
     for n in 1..=3 {
         add(&eva, "mails", json!({ "id": format!("m-{n}"), "payload": n })).await;
     }
-    let got = one(&ana).await;
+    let got = claim_mail(&ana).await;
     let extra = |verb: &str| if verb == "fail" { json!({ "error": "x" }) } else { json!({}) };
     for verb in ["heartbeat", "ack", "fail", "return"] {
         let answer = settle(&leo, "mails", verb, &got, extra(verb)).await;
@@ -41,7 +41,7 @@ async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World)
     let item = ana.get("/v1/queues/mails/items/m-1").await.expect(200);
     assert_eq!((&item["state"], &item["attempts"], &item["errors"]), (&json!("in_process"), &json!(1), &json!([])));
     // In a batch the caller's own delivery is settled, and the other one is stale.
-    let own = one(&leo).await;
+    let own = claim_mail(&leo).await;
     let both = json!({ "deliveries": [named(&got), named(&own)] });
     let answers = leo.post("/v1/queues/mails/ack", both).await.expect(200);
     assert_eq!(
@@ -55,7 +55,7 @@ async fn a_delivery_is_settled_only_by_the_account_that_claimed_it(world: World)
     assert_eq!(settle(&leo, "mails", "ack", &got, json!({})).await["outcome"], "stale");
     assert_eq!(settle(&ana, "mails", "ack", &got, json!({})).await["repeated"], true);
     // A manager settles, but does not renew, and the audit names the worker.
-    let got = one(&ana).await;
+    let got = claim_mail(&ana).await;
     assert_eq!(settle(&eva, "mails", "heartbeat", &got, json!({})).await["outcome"], "stale");
     assert_eq!(settle(&eva, "mails", "return", &got, json!({})).await["outcome"], "returned");
     let entries = eva.get("/v1/audit?action=delivery_settle").await.expect(200);
@@ -113,7 +113,7 @@ async fn a_token_for_one_queue_reaches_no_other_queue(world: World) {
     let names: Vec<&str> =
         listed["items"].as_array().unwrap().iter().map(|queue| queue["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["mails"]);
-    // What is in scope works, and the stream has the events of that queue only.
+    // A claim in scope succeeds, and the stream has the events of that queue only.
     let mut heard = Listener::open(&mails, "/v1/events?topics=queues").await;
     let got = claim(&mails, "mails", "w").await.remove(0);
     let other = claim(&eva, "secretq", "w").await.remove(0);
@@ -254,7 +254,7 @@ async fn another_user_cannot_save_with_a_fence_that_they_read(world: World) {
     let (sql, connection) = tokio_postgres::connect(&world.url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     let assert = async |holder: &str| {
-        let answer = sql.query("select turno.assert_lease('invoice:7', $1, $2)", &[&fence, &holder]).await;
+        let answer = sql.query(include_str!("assert_lease.sql"), &[&fence, &holder]).await;
         answer.map(drop).map_err(|error| error.code().map(|code| code.code().to_owned()))
     };
     assert_eq!(assert("ana").await, Ok(()));

@@ -3,7 +3,7 @@
 use super::world::{World, ack, ids, queue_name, take};
 use turno::core::fault::{Fault, Invalid};
 use turno::core::id::{ItemId, Key};
-use turno::core::queue::{Act, ItemState, Kind, Policy};
+use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::queue::{Claim, Draft, ItemQuery, QueueHandle};
 use turno::{Error, Options};
@@ -74,7 +74,7 @@ async fn a_page_ends_by_bytes_with_at_least_one_item_in_every_list(world: World)
         for got in take(&queue, 3).await {
             let error = "e".repeat(3_900);
             match state {
-                "acked" => drop(ack(&queue, &got).await),
+                "acked" => assert_eq!(ack(&queue, &got).await, SettleOutcome::Acked),
                 "exhausted" => {
                     let act = Act::Fail { error, item: None, retry_in: None, give_up: true };
                     super::world::settle(&queue, got.reference, act).await;

@@ -30,8 +30,15 @@ pub(crate) enum Input {
 
 /// The next step of a client.
 pub(crate) enum Next {
-    Call(Ask),
+    /// Boxed, because a call is much larger than a pause.
+    Call(Box<Ask>),
     Sleep(i64),
+}
+
+impl Next {
+    fn call(ask: Ask) -> Next {
+        Next::Call(Box::new(ask))
+    }
 }
 
 /// Ids and tasks that clients know of each other.

@@ -236,7 +236,7 @@ impl<'a> World<'a> {
             Scene { rng: &mut self.rng, setup: self.setup, known: &mut self.known, draining: self.draining };
         match client.step(input, &mut scene) {
             Next::Sleep(span) => self.after(span, span, Event::Wake(index)),
-            Next::Call(ask) => self.send(index, ask),
+            Next::Call(ask) => self.send(index, *ask),
         }
     }
 

@@ -80,7 +80,7 @@ impl<'a> Needs<'a> {
         Needs { resource: Some(resource), ..self }
     }
 
-    pub(crate) fn of(self, queue: &'a QueueName) -> Needs<'a> {
+    pub(crate) fn on_queue(self, queue: &'a QueueName) -> Needs<'a> {
         Needs { queue: Some(queue), ..self }
     }
 }

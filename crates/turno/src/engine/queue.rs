@@ -178,7 +178,7 @@ impl Turno {
     /// ```
     pub async fn change_queue(&self, put: PutQueue) -> Result<bool, Error> {
         put.policy.check()?;
-        self.authorize_read(Needs::permission(Permission::QueuesManage).of(&put.name)).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(&put.name)).await?;
         let Some(row) = self.inner.store.put_queue(put, self.actor()).await? else { return Ok(false) };
         // Items may be due under the new policy, and other processes cache the old one.
         let row = self.inner.remember(row);
@@ -218,7 +218,7 @@ impl Turno {
         Error: From<N::Error>,
     {
         let name: QueueName = name.try_into()?;
-        self.authorize(Needs::READING.of(&name)).await?;
+        self.authorize(Needs::READING.on_queue(&name)).await?;
         self.inner.queue(&name).await?;
         Ok(QueueHandle { turno: self.clone(), name })
     }
@@ -227,7 +227,7 @@ impl Turno {
 impl Turno {
     /// Returns whether the caller's token reaches this queue.
     pub(crate) fn reaches_queue(&self, queue: &QueueName) -> bool {
-        self.check_cached(Needs::READING.of(queue)).is_ok()
+        self.check_cached(Needs::READING.on_queue(queue)).is_ok()
     }
 }
 
@@ -275,7 +275,11 @@ impl QueueHandle {
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         let group_bytes = self.turno.inner.answer_bytes;
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items, group_bytes };
-        match self.turno.submit(Needs::permission(Permission::QueuesProduce).of(&self.name), call, Job::Enqueue).await {
+        match self
+            .turno
+            .submit(Needs::permission(Permission::QueuesProduce).on_queue(&self.name), call, Job::Enqueue)
+            .await
+        {
             Ok(answers) => Ok(ids.into_iter().zip(answers).collect()),
             // The cached queue does not exist any more: a failover lost it, or it was created again.
             Err(Error::Store(StoreError::QueueGone)) => {

@@ -222,7 +222,7 @@ impl SyncHandle {
     ///
     /// [`SourceLook::MOST`]: crate::store::SourceLook::MOST
     pub async fn size(&self) -> Result<i64, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).of(&self.source.queue)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).on_queue(&self.source.queue)).await?;
         Ok(self.tables()?.size(self.source.clone()).await??)
     }
 
@@ -242,7 +242,7 @@ impl SyncHandle {
     /// Converts keys to the form that the table uses: for a numeric column, `0100` becomes `100`, and `x` is refused
     /// because no row can have it. Without a table, returns the keys unchanged.
     pub async fn keys(&self, given: Vec<Key>) -> Result<Vec<Key>, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).of(&self.source.queue)).await?;
+        self.turno.authorize_read(Needs::READING.on_queue(&self.source.queue)).await?;
         let Some(tables) = self.turno.inner.store.source_tables() else { return Ok(given) };
         let texts = given.iter().map(Key::to_string).collect();
         match tables.keys(self.source.clone(), texts).await? {
@@ -307,7 +307,7 @@ impl SyncHandle {
     }
 
     async fn read_status(&self, count_unmatched: bool) -> Result<SyncStatus, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).of(&self.source.queue)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).on_queue(&self.source.queue)).await?;
         let tables = self.turno.inner.store.source_tables();
         let queue = match (self.queue().await, tables) {
             // Report first what prevents the installation, because that is more useful than the missing queue.
@@ -368,11 +368,11 @@ impl SyncHandle {
     }
 
     async fn require_manage(&self) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::SyncManage).of(&self.source.queue)).await
+        self.turno.authorize_read(Needs::permission(Permission::SyncManage).on_queue(&self.source.queue)).await
     }
 
     async fn require_consume(&self) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume).of(&self.source.queue)).await
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume).on_queue(&self.source.queue)).await
     }
 
     pub(super) fn tables(&self) -> Result<&dyn SourceTables, SourceRefused> {

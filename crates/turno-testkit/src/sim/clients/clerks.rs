@@ -41,7 +41,7 @@ impl Clerk {
                 Next::Sleep(if rng.percent(4) { rng.between(400, 1_500) } else { rng.between(5, 120) })
             }
             Input::NoAnswer => match self.last.clone() {
-                Some(again) if scene.rng.percent(75) => Next::Call(again),
+                Some(again) if scene.rng.percent(75) => Next::call(again),
                 _ => Next::Sleep(scene.rng.between(10, 200)),
             },
         }
@@ -53,7 +53,7 @@ impl Clerk {
             _ => self.take(scene),
         };
         self.last = Some(ask.clone());
-        Next::Call(ask)
+        Next::call(ask)
     }
 
     /// Without a lock: creates a task, or claims an open one.

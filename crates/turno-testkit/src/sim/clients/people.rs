@@ -32,7 +32,7 @@ impl Person {
                 self.rest(scene)
             }
             Input::NoAnswer => match self.last.clone() {
-                Some(again) if scene.rng.percent(60) => Next::Call(again),
+                Some(again) if scene.rng.percent(60) => Next::call(again),
                 _ => Next::Sleep(scene.rng.between(10, 200)),
             },
         }
@@ -111,13 +111,13 @@ impl Person {
         let (resource_of_old, action) = (resource, action);
         let ask = self.ask(resource_of_old, action, scene);
         self.last = None;
-        Next::Call(ask)
+        Next::call(ask)
     }
 
     fn call(&mut self, resource: usize, action: Action, scene: &Scene<'_>) -> Next {
         let ask = self.ask(resource, action, scene);
         self.last = Some(ask.clone());
-        Next::Call(ask)
+        Next::call(ask)
     }
 
     fn ask(&self, resource: usize, action: Action, scene: &Scene<'_>) -> Ask {

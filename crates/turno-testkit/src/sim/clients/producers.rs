@@ -30,7 +30,7 @@ impl Producer {
             // A producer that gave ids can safely repeat the call. Without ids it cannot know what was accepted.
             Input::NoAnswer => match self.last.clone() {
                 Some(Ask::Enqueue(again)) if again.items.iter().all(|item| item.id_given) => {
-                    Next::Call(Ask::Enqueue(again))
+                    Next::call(Ask::Enqueue(again))
                 }
                 _ => Next::Sleep(scene.rng.between(5, 80)),
             },
@@ -41,7 +41,7 @@ impl Producer {
         let queue = *scene.rng.pick(&[GROUPED, GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC]);
         if queue == GROUPED && scene.rng.percent(20) {
             let key = scene.rng.pick(&scene.setup.keys).clone();
-            return Next::Call(Ask::Typing { queue, key });
+            return Next::call(Ask::Typing { queue, key });
         }
         let count = if scene.rng.percent(70) { 1 } else { scene.rng.between(2, 4) };
         let items = (0..count).map(|_| self.item(queue, scene)).collect();
@@ -52,7 +52,7 @@ impl Producer {
             group_bytes: ANSWER_BYTES,
         });
         self.last = Some(ask.clone());
-        Next::Call(ask)
+        Next::call(ask)
     }
 
     fn item(&mut self, queue: usize, scene: &mut Scene<'_>) -> NewItem {
@@ -93,16 +93,16 @@ impl Operator {
             return Next::Sleep(scene.rng.between(20, 300));
         }
         if let Some(queue) = self.paused.take() {
-            return Next::Call(Ask::Pause { queue, paused: false });
+            return Next::call(Ask::Pause { queue, paused: false });
         }
         if scene.rng.percent(6) {
             let queue = scene.rng.below(scene.setup.queues.len());
             self.paused = Some(queue);
-            return Next::Call(Ask::Pause { queue, paused: true });
+            return Next::call(Ask::Pause { queue, paused: true });
         }
         let wish = if scene.rng.percent(60) { Manage::Retry } else { Manage::Cancel };
         match scene.known.any(scene.rng) {
-            Some((queue, id, _)) => Next::Call(Ask::Manage(ManageGroup {
+            Some((queue, id, _)) => Next::call(Ask::Manage(ManageGroup {
                 queue: queue_id(*queue),
                 name: QueueName::new(format!("q{queue}")).expect("valid"),
                 policy: scene.setup.queues[*queue].clone(),

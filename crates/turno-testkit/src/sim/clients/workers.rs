@@ -31,7 +31,7 @@ impl Worker {
             Input::Wake => self.act(scene),
             Input::Answer(reply) => self.learn(reply, scene),
             Input::NoAnswer => match &self.last {
-                Some(again) if scene.draining || scene.rng.percent(75) => Next::Call(Ask::Settle(again.clone())),
+                Some(again) if scene.draining || scene.rng.percent(75) => Next::call(Ask::Settle(again.clone())),
                 _ => {
                     self.over();
                     Next::Sleep(scene.rng.between(5, 60))
@@ -56,7 +56,7 @@ impl Worker {
         let act = if scene.draining { Act::Ack { through: None } } else { self.choose(scene) };
         let settle = self.settle(act, scene);
         self.last = Some(settle.clone());
-        Next::Call(Ask::Settle(settle))
+        Next::call(Ask::Settle(settle))
     }
 
     fn claim(&mut self, scene: &mut Scene<'_>) -> Next {
@@ -65,7 +65,7 @@ impl Worker {
             && let Some(old) = self.old.clone()
         {
             // The worker woke up from a long pause and repeats an old settlement.
-            return Next::Call(Ask::Settle(old));
+            return Next::call(Ask::Settle(old));
         }
         let busy = [GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC];
         self.queue = if scene.draining { (self.queue + 1) % QUEUES } else { *scene.rng.pick(&busy) };
@@ -84,7 +84,7 @@ impl Worker {
             self.queue = *queue;
             item = Some(id.clone());
         }
-        Next::Call(Ask::Claim { queue: self.queue, want, item })
+        Next::call(Ask::Claim { queue: self.queue, want, item })
     }
 
     fn choose(&self, scene: &mut Scene<'_>) -> Act {

@@ -172,7 +172,7 @@ impl QueueHandle {
             let claim = (row.clone(), want.clone());
             let outcome = self
                 .turno
-                .submit(CONSUME.of(&self.name), claim, |(row, want), reply| Job::Claim(row, want, reply))
+                .submit(CONSUME.on_queue(&self.name), claim, |(row, want), reply| Job::Claim(row, want, reply))
                 .await?
                 .take();
             let next = match outcome {
@@ -259,7 +259,9 @@ impl QueueHandle {
             let claim = (row.clone(), want.clone(), id.clone());
             let outcome = self
                 .turno
-                .submit(CONSUME.of(&self.name), claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
+                .submit(CONSUME.on_queue(&self.name), claim, |(row, want, id), reply| {
+                    Job::ClaimItem(row, want, id, reply)
+                })
                 .await?;
             match outcome.take() {
                 ClaimOutcome::PolicyChanged => {

@@ -51,7 +51,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn destination(&self) -> Result<Option<Destination>, Error> {
-        self.turno.authorize_read(READ.of(self.name())).await?;
+        self.turno.authorize_read(READ.on_queue(self.name())).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.destination(row.id).await?)
     }
@@ -63,7 +63,7 @@ impl QueueHandle {
         failure: &DeliveryFailure,
         probe: Duration,
     ) -> Result<(bool, Destination), Error> {
-        self.turno.authorize_read(CONSUME.of(self.name())).await?;
+        self.turno.authorize_read(CONSUME.on_queue(self.name())).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
@@ -102,7 +102,7 @@ impl QueueHandle {
         detail: Option<String>,
         change: impl Fn(Option<Destination>) -> Option<Destination>,
     ) -> Result<Option<Destination>, Error> {
-        self.turno.authorize_read(CONSUME.of(self.name())).await?;
+        self.turno.authorize_read(CONSUME.on_queue(self.name())).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
@@ -160,7 +160,7 @@ impl QueueHandle {
     ///
     /// [`Act::Park`]: turno_core::queue::Act::Park
     pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Delivery>, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(self.name())).await?;
         let mut after = None;
         let mut chosen: Option<ItemRecord> = None;
         while let Some((found, last)) = self.exhausted_by(since, Time(i64::MAX), after).await? {
@@ -190,7 +190,7 @@ impl QueueHandle {
 
     /// Records that the destination accepted the exhausted item of a probe. Audited as `sync_revived`.
     pub async fn probe_succeeded(&self, id: ItemId) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(self.name())).await?;
         self.manage_one(id, Manage::Probed).await.map(drop)
     }
 
@@ -214,7 +214,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn revive(&self, since: Time, until: Time, limit: u32) -> Result<u64, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(self.name())).await?;
         let (mut after, mut sum) = (None, 0);
         while sum < u64::from(limit)
             && let Some((found, last)) = self.exhausted_by(since, until, after).await?
@@ -229,7 +229,7 @@ impl QueueHandle {
 
     /// Returns whether a delivery handed out at or before `then` is still in process.
     pub async fn handed_out_before(&self, then: Time) -> Result<bool, Error> {
-        self.turno.authorize_read(READ.of(self.name())).await?;
+        self.turno.authorize_read(READ.on_queue(self.name())).await?;
         let row = self.row().await?;
         let mut after = None;
         loop {

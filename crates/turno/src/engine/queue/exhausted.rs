@@ -130,7 +130,7 @@ impl QueueHandle {
 
     /// Checks `queues.manage` and takes in the queue's rows from the intake.
     async fn prepare_manage(&self) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(self.name())).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(self.name())).await?;
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await.map(drop)
     }

@@ -132,7 +132,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn absorber(&self, id: ItemId, key: Key) -> Result<Option<ItemId>, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesProduce).of(&self.name)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesProduce).on_queue(&self.name)).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.absorber(row.id, id, key).await?)
     }
@@ -303,7 +303,7 @@ impl QueueHandle {
 
     /// Checks the right to read, takes in the queue's rows from the intake, and returns the queue's row.
     async fn row_for_read(&self) -> Result<Arc<QueueRow>, Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).of(&self.name)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesRead).on_queue(&self.name)).await?;
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await?;
         Ok(row)

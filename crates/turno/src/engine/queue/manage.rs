@@ -26,7 +26,7 @@ impl QueueHandle {
         // The message may still be in the intake.
         self.turno.inner.intake.try_slice(row.id).await;
         let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
-        self.turno.submit(Needs::permission(Permission::QueuesProduce).of(&self.name), group, Job::Typing).await
+        self.turno.submit(Needs::permission(Permission::QueuesProduce).on_queue(&self.name), group, Job::Typing).await
     }
 
     /// Queues an exhausted or failed item again, at its old position.
@@ -105,7 +105,7 @@ impl QueueHandle {
             wish,
             by: self.turno.actor(),
         };
-        self.turno.submit(Needs::permission(Permission::QueuesManage).of(&self.name), group, Job::Manage).await
+        self.turno.submit(Needs::permission(Permission::QueuesManage).on_queue(&self.name), group, Job::Manage).await
     }
 
     /// Pauses hand-outs. Running deliveries continue.
@@ -120,7 +120,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn pause(&self) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(&self.name)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(&self.name)).await?;
         let row = self.row().await?;
         let pause = PauseQueue { queue: row.id, paused: true, by: self.turno.actor() };
         Ok(self.turno.inner.store.pause_queue(pause).await?)
@@ -139,7 +139,7 @@ impl QueueHandle {
     /// # Ok(()) });
     /// ```
     pub async fn resume(&self) -> Result<(), Error> {
-        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).of(&self.name)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage).on_queue(&self.name)).await?;
         let row = self.row().await?;
         let resume = PauseQueue { queue: row.id, paused: false, by: self.turno.actor() };
         self.turno.inner.store.pause_queue(resume).await?;

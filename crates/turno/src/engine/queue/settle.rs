@@ -96,7 +96,7 @@ impl QueueHandle {
             let settle = |(reference, act)| Settle { reference, policy: policy.clone(), act, by: by.clone() };
             Job::Settle(acts.into_iter().map(settle).collect(), reply)
         };
-        let needs = Needs::permission(Permission::QueuesConsume).of(&self.name);
+        let needs = Needs::permission(Permission::QueuesConsume).on_queue(&self.name);
         let (_, outcomes) = self.turno.submit(needs, acts.clone(), job).await?;
         let mut answers: Vec<Settled> =
             outcomes.into_iter().map(|outcome| Settled { outcome, repeated: false }).collect();

@@ -1,0 +1,1 @@
+select turno.assert_lease('invoice:7', $1, $2);
