@@ -70,21 +70,33 @@ pub struct Beginning {
     pub writes: bool,
 }
 
-/// Decides how a life begins.
-///
-/// The engine calls this when its process starts (`starts`), and when the origin that it found differs from the stored
-/// one. `was` holds the counters as the database has them now. `committed` is the time that this process has recorded in
-/// the database; if the database has an earlier one, a snapshot was restored under the running process.
+/// The reason to begin a life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// The process starts.
+    Start,
+    /// A transaction of this process met another life.
+    Met,
+    /// An operator says that the database was restored. A snapshot that was restored while no process ran has the origin
+    /// of the original, so only the operator knows.
+    Restored,
+}
+
+/// Decides how a life begins. `was` holds the counters as the database has them now. `committed` is the time that this
+/// process has recorded in the database. If the database has an earlier one, a snapshot was restored under the running
+/// process.
 pub fn begin(
+    occasion: Occasion,
     stored: Option<&Origin>,
     found: &Origin,
     was: Counters,
     committed: Option<Time>,
-    starts: bool,
     now: Time,
 ) -> Beginning {
-    let went_back = committed > Some(was.recorded) || stored.is_some_and(|stored| found.has_left(stored));
-    let is_new = starts || stored != Some(found);
+    let went_back = occasion == Occasion::Restored
+        || committed > Some(was.recorded)
+        || stored.is_some_and(|stored| found.has_left(stored));
+    let is_new = occasion != Occasion::Met || stored != Some(found);
     let by_clock = BEGINNING.until(now).0.saturating_mul(NUMBERS_PER_MS);
     let mut counters = was;
     if is_new && by_clock > was.number.saturating_add(MOVE_MIN) {
@@ -114,28 +126,40 @@ mod tests {
     }
 
     #[test]
+    fn a_restore_that_an_operator_reports_has_gone_back() {
+        let home = origin("c1/10", "1", "8:00");
+        let restored = begin(Occasion::Restored, Some(&home), &home, WAS, None, NOW + Span(2));
+        assert!(restored.went_back && restored.writes);
+        assert!(restored.counters.task > WAS.task && restored.counters.position > WAS.position);
+        assert!(
+            !begin(Occasion::Start, Some(&home), &home, WAS, None, NOW + Span(2)).went_back,
+            "the negative control"
+        );
+    }
+
+    #[test]
     fn a_snapshot_restored_under_a_running_process_has_gone_back() {
         let (stopped, started) = (origin("c1/10", "1", "8:00"), origin("c1/10", "1", "9:00"));
-        let restored = begin(Some(&stopped), &started, WAS, Some(NOW + Span(1)), false, NOW + Span(2));
+        let restored = begin(Occasion::Met, Some(&stopped), &started, WAS, Some(NOW + Span(1)), NOW + Span(2));
         assert!(restored.went_back && restored.counters.task > WAS.task && restored.counters.position > WAS.position);
-        let restarted = begin(Some(&stopped), &started, WAS, Some(NOW), false, NOW + Span(2));
+        let restarted = begin(Occasion::Met, Some(&stopped), &started, WAS, Some(NOW), NOW + Span(2));
         assert!(!restarted.went_back, "the database has everything that the process committed");
     }
 
     #[test]
     fn process_start_moves_only_the_sequence_to_the_clock() {
         let home = origin("c1/10", "1", "8:00");
-        let begun = begin(Some(&home), &home, WAS, None, true, NOW);
+        let begun = begin(Occasion::Start, Some(&home), &home, WAS, None, NOW);
         assert_eq!(begun.counters, Counters { number: 86_400_000_000, ..WAS });
         assert!(begun.writes && !begun.went_back);
-        let again = begin(Some(&home), &home, begun.counters, None, true, NOW + Span(900));
+        let again = begin(Occasion::Start, Some(&home), &home, begun.counters, None, NOW + Span(900));
         assert_eq!(again.counters, begun.counters, "a jump below one million numbers is not written");
         assert!(!again.writes);
     }
 
     #[test]
     fn database_without_a_stored_origin_has_not_gone_back() {
-        let begun = begin(None, &origin("c1/10", "1", "8:00"), WAS, None, true, NOW);
+        let begun = begin(Occasion::Start, None, &origin("c1/10", "1", "8:00"), WAS, None, NOW);
         assert_eq!((begun.went_back, begun.counters.task, begun.counters.position), (false, 7, 90));
         assert!(begun.writes);
     }
@@ -144,11 +168,11 @@ mod tests {
     fn promotion_moves_every_counter_past_the_lost_numbers() {
         let was = Counters { number: 86_400_000_000, task: 7, position: 90, recorded: NOW };
         let begun = begin(
+            Occasion::Met,
             Some(&origin("c1/10", "1", "8:00")),
             &origin("c1/10", "2", "7:00"),
             was,
             None,
-            false,
             NOW + Span::from_secs(60),
         );
         assert!(begun.went_back);
@@ -164,7 +188,7 @@ mod tests {
         let (home, promoted) = (origin("c1/10", "1", "8:00"), origin("c1/10", "2", "7:00"));
         let was = Counters { number: 86_400_000_000, task: 7, position: 90, recorded: NOW };
         let begin_at =
-            |seconds| begin(Some(&home), &promoted, was, None, false, NOW + Span::from_secs(seconds)).counters;
+            |seconds| begin(Occasion::Met, Some(&home), &promoted, was, None, NOW + Span::from_secs(seconds)).counters;
         let (first, second) = (begin_at(60), begin_at(75));
         assert!(second.number - first.number >= 15_000_000, "fifteen seconds of numbers lie between them");
         assert_eq!(second.task - first.task, 150_000, "the first one cannot have given as many in fifteen seconds");
@@ -174,14 +198,21 @@ mod tests {
     #[test]
     fn promotion_moves_the_sequence_even_if_the_clock_is_behind_it() {
         let was = Counters { number: 900_000_000_000_000, task: 7, position: 90, recorded: NOW };
-        let begun =
-            begin(Some(&origin("c1/10", "1", "8:00")), &origin("c2/10", "1", "8:00"), was, None, false, Time(0));
+        let begun = begin(
+            Occasion::Met,
+            Some(&origin("c1/10", "1", "8:00")),
+            &origin("c2/10", "1", "8:00"),
+            was,
+            None,
+            Time(0),
+        );
         assert_eq!(begun.counters.number, 900_000_001_000_000);
     }
 
     #[test]
     fn server_restart_begins_a_life_but_has_not_gone_back() {
-        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c1/10", "1", "9:00"), WAS, None, false, NOW);
+        let begun =
+            begin(Occasion::Met, Some(&origin("c1/10", "1", "8:00")), &origin("c1/10", "1", "9:00"), WAS, None, NOW);
         assert!(begun.writes && !begun.went_back);
         assert_eq!(begun.counters.number, 86_400_000_000);
     }
@@ -189,13 +220,13 @@ mod tests {
     #[test]
     fn life_begun_by_another_process_moves_no_counter() {
         let home = origin("c1/10", "2", "8:00");
-        let met = begin(Some(&home), &home, WAS, None, false, NOW);
+        let met = begin(Occasion::Met, Some(&home), &home, WAS, None, NOW);
         assert_eq!(met, Beginning { counters: WAS, went_back: false, writes: false });
     }
 
     #[test]
     fn unreadable_origin_does_not_count_as_gone_back() {
-        let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("", "", ""), WAS, None, false, NOW);
+        let begun = begin(Occasion::Met, Some(&origin("c1/10", "1", "8:00")), &origin("", "", ""), WAS, None, NOW);
         assert!(!begun.went_back);
     }
 }

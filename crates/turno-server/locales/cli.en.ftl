@@ -117,6 +117,7 @@ schema-new = { $place } has schema { $found }; this program needs { $wanted }
     .next = use a newer program
 check-step = checking { $number } of { $total }: { $what }
 check-step-done = checked { $number } of { $total }: { $what }
+check-declared = { $place } is treated as restored: task ids and event positions of the lost time were skipped
 check-sound = { $place } keeps all invariants
 check-found = { $count ->
         [one] 1 finding

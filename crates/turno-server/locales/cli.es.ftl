@@ -117,6 +117,7 @@ schema-new = { $place } tiene el esquema { $found }; este programa necesita el {
     .next = use un programa más nuevo
 check-step = revisando { $number } de { $total }: { $what }
 check-step-done = revisados { $number } de { $total }: { $what }
+check-declared = { $place } se trata como restaurada: se saltaron los ids de tareas y las posiciones de eventos del tiempo perdido
 check-sound = { $place } cumple todas las invariantes
 check-found = { $count ->
         [one] 1 hallazgo

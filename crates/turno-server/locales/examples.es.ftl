@@ -194,8 +194,9 @@ examples-turno-check =
       turno check --database sqlite:turno.db
       turno check --json | jq .findings
       turno check --repair          repara los carriles dañados y revisa de nuevo
+      turno check --restored        una vez, después de restaurar una instantánea
 
-    Sin --repair no cambia nada. Ambos pueden correr junto a servidores. El avance
+    Sin estas opciones no cambia nada. Puede correr junto a servidores. El avance
     va a la salida de errores, los hallazgos a la salida: la invariante, de qué se
     trata, qué está mal. Termina con 1 si se encontró algo; con --repair, si queda
     algo. --repair conserva todo lo aceptado y el orden de cada clave. Una entrega

@@ -272,6 +272,7 @@ help--count = Termina después de esta cantidad de eventos
 help--actor = Solo acciones de este usuario
 help--head = Una cabeza guardada en otra parte; verifica que ninguna entrada anterior cambió
 help--repair = Repara los carriles dañados: dos cabezas, ninguna cabeza, grupos de otro tamaño, elementos que nada entrega
+help--restored = La base se restauró de una instantánea o se pisó con una copia: salta antes los ids de tareas y las posiciones de eventos del tiempo perdido
 help--file = El archivo nuevo; uno que existe no se pisa
 help--source = Solo esta fuente de la configuración
 help--all = Envía cada clave de la fuente

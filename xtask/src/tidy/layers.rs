@@ -35,6 +35,7 @@ const SQL_HOMES: &[&str] = &[
     // Call the SQL functions as an application does.
     "crates/turno/tests/sql/",
     "crates/turno/tests/sql.rs",
+    "crates/turno-server/tests/http/scopes.rs",
     // Change an application's own tables.
     "crates/turno/tests/sync/",
     "crates/turno/tests/sync.rs",

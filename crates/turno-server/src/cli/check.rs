@@ -20,8 +20,9 @@ Examples:
   turno check --database sqlite:turno.db
   turno check --json | jq .findings
   turno check --repair          mend damaged lanes of queues, then check again
+  turno check --restored        once, after a snapshot was restored
 
-Without --repair it changes nothing. Both may run beside servers. Progress goes
+Without these flags it changes nothing. It may run beside servers. Progress goes
 to stderr, findings to stdout: the invariant, what it is about, what is wrong.
 Exit code 1 if anything was found; with --repair, if anything is left.
 --repair keeps every accepted item and the order of each key. A delivery that
@@ -36,12 +37,19 @@ pub(crate) struct CheckArgs {
     /// Mend damaged lanes of queues: two heads, no head, groups of a wrong size, items that nothing hands out
     #[arg(long)]
     repair: bool,
+    /// The database was restored from a snapshot or overwritten by a copy: skip the task ids and event positions of the lost time first
+    #[arg(long)]
+    restored: bool,
     #[command(flatten)]
     format: Format,
 }
 
 pub(crate) async fn run(arguments: &CheckArgs, global: &GlobalArgs) -> Result<(), Failure> {
     let database = global.open_existing().await?;
+    if arguments.restored {
+        database.turno.declare_restored().await.map_err(refused)?;
+        talk(&Message::new("check-declared").text("place", &database.place.name));
+    }
     let mut progress = Progress::start();
     let tell = |at: turno::CheckProgress| progress.step(at.done, at.of, at.invariant);
     let (mended, findings) = if arguments.repair {

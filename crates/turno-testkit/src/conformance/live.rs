@@ -1,6 +1,6 @@
 //! Live events: every committed event arrives once, in order, at every listener.
 
-use super::world::{World, ack, command, fail, put, queue_name, resource, take_one};
+use super::world::{World, ack, command, fail, holder, put, queue_name, resource, take_one};
 use std::sync::Arc;
 use std::time::Duration;
 use turno::core::event::{Event, EventName, Topic, Topics};
@@ -9,7 +9,8 @@ use turno::core::lease::{Action, Refused};
 use turno::core::queue::{Kind, Policy};
 use turno::core::time::{Span, Time};
 use turno::event::{Live, Subscription};
-use turno::store::EventSpan;
+use turno::store::{AuditQuery, EventSpan};
+use turno::task::NewTask;
 use turno::{Error, Turno};
 
 super::cases![
@@ -21,6 +22,7 @@ super::cases![
     a_slow_listener_loses_no_event_and_delays_no_other_listener,
     a_slow_listener_whose_events_were_purged_gets_a_reset,
     an_empty_log_still_knows_its_newest_position,
+    a_declared_restore_skips_task_ids_and_positions_and_resets_listeners,
     every_event_of_two_instances_arrives_once_on_both_in_the_same_order,
     topics_are_filtered,
     changes_of_a_queue_are_announced_together,
@@ -244,6 +246,25 @@ async fn an_empty_log_still_knows_its_newest_position(mut world: World) {
     claim_all(&world.turno, 5, 6).await;
     assert_eq!(some(&mut listener, 1).await, [(Position(6), "r5".to_owned())], "no position is missing");
     assert_eq!(next_live(&mut late).await, Live::Reset { position: Position(5) });
+}
+
+async fn a_declared_restore_skips_task_ids_and_positions_and_resets_listeners(world: World) {
+    let create =
+        async || world.turno.create_task(holder("eva"), NewTask::titled("t").lines(Vec::new())).await.unwrap().id().0;
+    let (first, second) = (create().await, create().await);
+    assert_eq!(second, first + 1, "the negative control: without a restore ids follow each other");
+    let fence = world.claim("ana").await.unwrap();
+    let seen = given(&world.turno, 3).await.newest;
+    let other = world.instance().await;
+    let mut listener = other.subscribe(Topics::ALL, Some(seen)).await.unwrap();
+    world.turno.declare_restored().await.unwrap();
+    assert!(matches!(next_live(&mut listener).await, Live::Reset { position } if position > seen));
+    assert!(create().await > second + 1_000);
+    let force = Action::ForceClaim { reason: "a test".into(), fence: None };
+    let taken = world.turno.lease_command(command("eva", force)).await.unwrap().state.grant.unwrap();
+    assert!(taken.fence > fence);
+    let lives = AuditQuery { action: Some("database_life".into()), limit: 9, ..AuditQuery::default() };
+    assert_eq!(world.turno.audit(lives).await.unwrap().len(), 1);
 }
 
 async fn every_event_of_two_instances_arrives_once_on_both_in_the_same_order(world: World) {

@@ -110,6 +110,20 @@ impl Turno {
         Ok(Repair { mended, left: self.check(progress).await? })
     }
 
+    /// Tells the engine that the database was restored from a copy that it cannot recognise: a snapshot of PostgreSQL's
+    /// data directory, or a file copied over the old one. Task ids and event positions jump past those of the lost time,
+    /// and listeners get a reset. Needs `audit.read`. Audited as `database_life`.
+    ///
+    /// ```
+    /// # turno_testkit::example(async |turno| {
+    /// turno.declare_restored().await?;
+    /// # Ok(()) });
+    /// ```
+    pub async fn declare_restored(&self) -> Result<(), Error> {
+        self.authorize_read(Needs::permission(Permission::AuditRead)).await?;
+        Ok(self.inner.store.restored().await?)
+    }
+
     /// Rebuilds one lane, in as many steps as it needs.
     async fn mend(
         &self,

@@ -65,6 +65,12 @@ pub trait Upkeep: Send + Sync {
         Box::pin(std::future::ready(Err(StoreError::Rejected(message.into()))))
     }
 
+    /// Begins another life of the database, because an operator says that it was restored: counters jump, listeners get
+    /// `reset`, and the audit gets an entry `database_life`.
+    fn restored(&self) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(Err(StoreError::Rejected("this store has no lives".into()))))
+    }
+
     /// Writes a copy of the database, consistent as of one instant, to a new file. Returns `Rejected` where the
     /// database has its own backup tools.
     fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()>;

@@ -92,6 +92,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use turno_core::access::Epoch;
+use turno_core::life::Occasion;
 use turno_core::task::Apply;
 use turno_core::time::Time;
 
@@ -177,7 +178,7 @@ impl PostgresStore {
             sources: Default::default(),
             hints,
         };
-        store.begin_life(true).await?;
+        store.begin_life(Occasion::Start).await?;
         Ok(store)
     }
 

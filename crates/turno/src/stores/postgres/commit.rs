@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use turno_core::access::Epoch;
 use turno_core::id::Seq;
+use turno_core::life::Occasion;
 use turno_core::queue::SettleOutcome;
 use turno_core::time::{Span, Time};
 
@@ -110,7 +111,7 @@ impl PostgresStore {
         let again = std::mem::take(again);
         match failure {
             TripError::AnotherLife => {
-                Box::pin(self.begin_life(false)).await?;
+                Box::pin(self.begin_life(Occasion::Met)).await?;
                 if again { Ok(()) } else { Err(failure.into()) }
             }
             _ if again && (stale || pooler) => Ok(()),

@@ -20,7 +20,7 @@ use crate::store::StoreError;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 use turno_core::audit::{Actor, AuditAction, Draft, Entry, chain};
-use turno_core::life::{Beginning, Counters, Origin, begin};
+use turno_core::life::{Beginning, Counters, Occasion, Origin, begin};
 use turno_core::time::Time;
 
 /// The number of the life, as counted by this process.
@@ -95,13 +95,12 @@ impl Shared {
 }
 
 impl PostgresStore {
-    /// Begins the database's current life, or enters it if another process has begun it. `starts` is true when the
-    /// program starts.
-    pub(super) async fn begin_life(&self, starts: bool) -> Result<(), StoreError> {
+    /// Begins the database's current life, or enters it if another process has begun it.
+    pub(super) async fn begin_life(&self, occasion: Occasion) -> Result<(), StoreError> {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match Start::read(&self.shared, &mut link, starts).await {
+            match Start::read(&self.shared, &mut link, occasion).await {
                 Ok(start) => return self.save_life(link, start).await,
                 Err(failure) => self.failed(link, failure, &mut again).await?,
             }
@@ -147,7 +146,7 @@ struct Start {
 }
 
 impl Start {
-    async fn read(shared: &Shared, link: &mut Link, starts: bool) -> Result<Start, TripError> {
+    async fn read(shared: &Shared, link: &mut Link, occasion: Occasion) -> Result<Start, TripError> {
         let locks = [Call::new(&sql::BEGIN), Call::new(&sql::LIFE_LOCK), audit::lock()];
         let reads = [Call::new(&sql::LIFE_READ), Moment::call(0, true)];
         let calls: Vec<Call<'_>> = locks.into_iter().chain(reads).collect();
@@ -160,7 +159,7 @@ impl Start {
         let Moment { now, recorded, xid, life, .. } = Moment::read(&shared.clock, &answers.take())?;
         let (stored, found, was) = (stored(row)?, found(row)?, counters(row, recorded)?);
         let committed = shared.recorded.get(shared.lives.generation());
-        let begun = begin(stored.as_ref(), &found, was, committed, starts, now);
+        let begun = begin(occasion, stored.as_ref(), &found, was, committed, now);
         let drafts = begun.went_back.then(|| life_entry(stored.as_ref(), &found, was, begun.counters));
         let entries = chain(&mut head, now, drafts.into_iter().collect());
         Ok(Start { origin: found, begun, entries, words: life, xid })

@@ -14,6 +14,7 @@ use crate::store::{
 use tokio_postgres::Row;
 use turno_core::audit::{Actor, Entry, chain};
 use turno_core::id::{QueueId, Resource};
+use turno_core::life::Occasion;
 use turno_core::time::Time;
 
 /// The number of purged items, the audit entry, and the transaction's id.
@@ -153,6 +154,10 @@ impl Upkeep for PostgresStore {
 
     fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
         Box::pin(async move { self.lane_repair(&repair).await })
+    }
+
+    fn restored(&self) -> Pending<'_, ()> {
+        Box::pin(self.begin_life(Occasion::Restored))
     }
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {

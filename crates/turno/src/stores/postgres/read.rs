@@ -8,6 +8,7 @@ use super::sql;
 use super::tx::{Answers, Moment};
 use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
+use turno_core::life::Occasion;
 use turno_core::time::Time;
 
 impl PostgresStore {
@@ -34,7 +35,7 @@ impl PostgresStore {
             // A read may start at a cached position, and a new connection may lead to another life.
             if fresh && !self.is_same_life(&mut link).await? {
                 link.put_back();
-                self.begin_life(false).await.map_err(|error| TripError::Lost(error.to_string().into()))?;
+                self.begin_life(Occasion::Met).await.map_err(|error| TripError::Lost(error.to_string().into()))?;
                 continue;
             }
             let failure = match link.trip(calls).await {

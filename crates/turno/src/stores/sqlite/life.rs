@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 use std::fs::Metadata;
 use std::time::{SystemTime, UNIX_EPOCH};
 use turno_core::audit::{Actor, AuditAction, Draft};
-use turno_core::life::{self, Beginning, Counters, Origin};
+use turno_core::life::{self, Beginning, Counters, Occasion, Origin};
 use turno_core::time::{Span, Time};
 
 /// If the file was modified longer than this after the recorded time, something else has written it. The recorded time
@@ -70,16 +70,34 @@ pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &Fil
     let count = stored.as_ref().map_or(0, |stored| stored.timeline.parse::<u64>().unwrap_or_default());
     let timeline = (count + u64::from(restored)).to_string();
     let found = Origin { identifier: FileStamp::read(path).identifier, timeline, started: String::new() };
-    let begun = life::begin(stored.as_ref(), &found, was, None, true, write.now);
+    apply(&write, stored.as_ref(), &found, was, Occasion::Start)?;
+    write.commit()
+}
+
+/// Begins another life, because an operator says that the file was restored.
+pub(super) fn restored(write: &Write<'_>) -> Result<(), StoreError> {
+    let (stored, was) = read(&write.tx, write.mark)?;
+    let found = stored.clone().unwrap_or_default();
+    apply(write, stored.as_ref(), &found, was, Occasion::Restored)
+}
+
+fn apply(
+    write: &Write<'_>,
+    stored: Option<&Origin>,
+    found: &Origin,
+    was: Counters,
+    occasion: Occasion,
+) -> Result<(), StoreError> {
+    let begun = life::begin(occasion, stored, found, was, None, write.now);
     if begun.writes {
-        save(&write, &found, &begun)?;
+        save(write, found, &begun)?;
     }
     if begun.went_back {
-        note(&write, was, begun.counters)?;
+        note(write, was, begun.counters)?;
         let number = begun.counters.number;
         tracing::warn!(number, "the database is a copy or a restored backup; its counters were moved");
     }
-    write.commit()
+    Ok(())
 }
 
 fn read(tx: &Connection, recorded: Time) -> Result<(Option<Origin>, Counters), StoreError> {

@@ -1,6 +1,6 @@
 //! Purges of old rows, in bounded steps, so that other writers do not wait long for the write lock.
 
-use super::{SqliteStore, Write, audit, backup, check, repair, schema, sql};
+use super::{SqliteStore, Write, audit, backup, check, life, repair, schema, sql};
 use crate::store::{
     Check, Finding, Outlived, Pending, Purge, RepairGroup, RepairOutcome, SchemaFault, SchemaState, StoreError, Upkeep,
     purge_entry,
@@ -136,6 +136,10 @@ impl Upkeep for SqliteStore {
 
     fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
         self.write(move |write| repair::lane(write, &repair))
+    }
+
+    fn restored(&self) -> Pending<'_, ()> {
+        self.write(|write| life::restored(&write).and_then(|()| write.commit()))
     }
 
     /// Runs on its own thread and connection, because a large file takes long and must not delay other calls.

@@ -1,1 +1,0 @@
-select turno.assert_lease('invoice:7', $1, $2);
