@@ -37,6 +37,8 @@ export class Lines {
   #typing = new Map();
   /** The fences of the grants of this page. */
   #own = new Set();
+  /** The value of each line before the first edit under this grant. */
+  #before = new Map();
   #pressed = null;
   /** The person was already asked about unsaved text, or must not be asked. */
   #abandoned = false;
@@ -141,6 +143,7 @@ export class Lines {
     if (conflict) note = { tone: 'warn', text: this.#conflict(row, field) };
     else if (draft && !note) note = { tone: 'warn', name: 'unsaved', text: words('unsaved') };
     tellNote(row, field, note);
+    this.#showBefore(row, field);
     const tool = (name) => row.querySelector(`[data-do="${name}"]`);
     // Hides the buttons while text is typed or saved by itself, because buttons that come and go are in the way.
     const flows = editable && !conflict && draft?.fence === this.#lease().fence;
@@ -149,6 +152,15 @@ export class Lines {
     tool('save').hidden = !draft || !editable || calm || Boolean(values(row, draft.typed).wrong);
     tool('discard').hidden = !draft || calm;
     row.classList.toggle('unsaved', Boolean(draft));
+  }
+
+  /** Shows the value before the edit under a changed value, so that the person notices a wrong key. */
+  #showBefore(row, field) {
+    const number = numberOf(row);
+    if (!this.#before.has(number)) this.#before.set(number, field.defaultValue);
+    const [before, place] = [this.#before.get(number), row.querySelector('.was')];
+    place.hidden = same(row, field.value, before);
+    place.textContent = place.hidden ? '' : words('before', { value: before.replaceAll('\n', ', ') || '—' });
   }
 
   /** Returns the note about a conflict: who saved the other value, according to the page as it was last read. */
@@ -239,6 +251,7 @@ export class Lines {
 
   /** This page holds the lock: saves its drafts. */
   held(fence) {
+    if (!this.#own.has(fence)) this.#before.clear();
     this.#own.add(fence);
     this.saveAll();
   }

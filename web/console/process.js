@@ -8,6 +8,7 @@ import { keepFocus } from './focus.js';
 import { ConsoleTurno, Places, entitle, left } from './line.js';
 import { Lines } from './lines.js';
 import { readPage } from './reading.js';
+import './select.js';
 import { all, asked, askersOf, calmly, fillIn, root, tellAsked, tellFinishing, timeWithin, urgently, words } from './said.js';
 import { forgetSaved } from './typed.js';
 

@@ -42,6 +42,32 @@ test('seed_001 ac1 free: "Procesar" takes the lock before anything can be edited
   await pictured(page, 'held');
 });
 
+test('typing over a quantity replaces it, after the keyboard and after the pointer, and the page shows the value before', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await opened(ana, id);
+  const kept = async () => (await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity;
+  await button(page, 'Procesar').focus();
+  await page.keyboard.press('Enter');
+  await until('the focus on the quantity', () => quantity(page).evaluate((field) => field === document.activeElement), Boolean);
+  await page.keyboard.type('9');
+  await text(page, 'Antes: 30', { exact: true }).waitFor();
+  await page.keyboard.press('Tab');
+  await until('the first value', kept, (value) => value === 9);
+  await quantity(page).click();
+  await page.keyboard.type('12');
+  await page.keyboard.press('Tab');
+  await until('the second value', kept, (value) => value === 12);
+  await text(page, 'Antes: 30', { exact: true }).waitFor();
+  await pictured(page, 'before');
+  // A second click sets the caret, so that one digit can be added.
+  await quantity(page).click();
+  await quantity(page).click();
+  await page.keyboard.press('End');
+  await page.keyboard.type('5');
+  await page.keyboard.press('Tab');
+  await until('the third value', kept, (value) => value === 125);
+});
+
 test('seed_001 ac1 ac2 ac8 locked by another person: read-only, with the holder, the time and the possible actions', async () => {
   const id = await readyTask(ana, LINES);
   await processing(ana, id);

@@ -214,6 +214,7 @@ process-discard = Discard mine
 process-saving = Saving…
 process-saved = Saved
 process-unsaved = Not saved
+process-before = Before: { $value }
 process-conflict = Not saved. Meanwhile this was saved: { $saved }
 process-conflict-by = Not saved. Meanwhile { $name } saved: { $saved }
 process-conflict-mine = Not saved. Meanwhile you saved in another window: { $saved }

@@ -214,6 +214,7 @@ process-discard = Descartar lo mío
 process-saving = Guardando…
 process-saved = Guardado
 process-unsaved = Sin guardar
+process-before = Antes: { $value }
 process-conflict = Sin guardar. Mientras tanto se guardó: { $saved }
 process-conflict-by = Sin guardar. Mientras tanto { $name } guardó: { $saved }
 process-conflict-mine = Sin guardar. Mientras tanto usted guardó en otra ventana: { $saved }

@@ -20,6 +20,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("reading.js", SCRIPT, include_str!("../../../../web/console/reading.js")),
     ("line.js", SCRIPT, include_str!("../../../../web/console/line.js")),
     ("lines.js", SCRIPT, include_str!("../../../../web/console/lines.js")),
+    ("select.js", SCRIPT, include_str!("../../../../web/console/select.js")),
     ("said.js", SCRIPT, include_str!("../../../../web/console/said.js")),
     ("turns.js", SCRIPT, include_str!("../../../../web/console/turns.js")),
     ("typed.js", SCRIPT, include_str!("../../../../web/console/typed.js")),
