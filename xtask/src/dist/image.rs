@@ -42,6 +42,8 @@ pub(super) fn build(base: &Base, context: &Path, output: &Path) -> StepResult {
     let build = buildah()?.args(["build", "--isolation=chroot", "--format=docker", "--tag", &name()]);
     build.args(arguments).arg(context).run()?;
     let archive = output.join(format!("turno-{VERSION}-image.tar"));
+    // buildah refuses to write over an archive of an earlier run. A missing file needs no removal.
+    let _ = std::fs::remove_file(&archive);
     buildah()?.args(["push", &name()]).arg(format!("docker-archive:{}:turno:{VERSION}", archive.display())).run()
 }
 
