@@ -98,9 +98,15 @@ impl Running {
     }
 
     /// Sends SIGTERM and waits for the end of the output, which is the end of the process.
-    pub(crate) fn stop(mut self) -> Result<(ExitStatus, usize), Problem> {
+    pub(crate) fn stop(self) -> Result<(ExitStatus, usize), Problem> {
+        let process = self.child.id();
+        self.stop_by(process)
+    }
+
+    /// The same, by a signal to a process that the started one waits for.
+    pub(crate) fn stop_by(mut self, process: u32) -> Result<(ExitStatus, usize), Problem> {
         // Through the shell, whose `kill` is built in, because small containers lack the program.
-        let kill = format!("kill -TERM {}", self.child.id());
+        let kill = format!("kill -TERM {process}");
         let sent = Command::new("sh").args(["-c", &kill]).status();
         expect(sent.is_ok_and(|status| status.success()), "SIGTERM can be sent")?;
         loop {

@@ -109,8 +109,23 @@ fn run_container(container: &str) -> StepResult {
     get(address, "/readyz")?;
     let healthy = within(&["turno", "healthcheck", "--server", &format!("http://{address}")])?;
     expect(healthy.capture().is_ok(), "the health check succeeds while the server runs")?;
-    let (status, _) = server.stop()?;
+    // A container engine signals the program. buildah itself would end with an error.
+    let program = program_below(server.id()).ok_or_else(|| Problem::failed("no turno runs in the container"))?;
+    let (status, _) = server.stop_by(program)?;
     expect(status.success(), &format!("the container ends with exit code 0 (it was: {status})"))?;
     let healthy = within(&["turno", "healthcheck", "--server", &format!("http://{address}")])?;
     expect(healthy.capture().is_err(), "the health check fails without a server")
+}
+
+/// Returns the process `turno` among the descendants of a process. Every thread lists the children that it started.
+fn program_below(process: u32) -> Option<u32> {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+    if name.trim() == "turno" {
+        return Some(process);
+    }
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+    let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let children: Vec<String> = children.collect();
+    let mut ids = children.iter().flat_map(|list| list.split_whitespace()).filter_map(|id| id.parse().ok());
+    ids.find_map(program_below)
 }
