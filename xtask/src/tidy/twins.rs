@@ -25,7 +25,7 @@ const FILES: &[Alone] = &[
     Alone {
         store: "postgres",
         reason: "the database is a server: round trips, connections that can be lost, hints to other processes",
-        names: "arrive.rs call.rs hint.rs read.rs slot.rs",
+        names: "arrive.rs call.rs hint.rs slot.rs",
     },
     Alone {
         store: "postgres",

@@ -30,6 +30,7 @@ mod line;
 mod manage;
 mod purge;
 mod queue;
+mod read;
 mod repair;
 mod row;
 mod schema;
@@ -50,6 +51,7 @@ use crate::store::{
 use checkpoint::Checkpoints;
 use commit::{commit, numbers};
 use file::{File, Probed};
+use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::Notify;
@@ -141,6 +143,15 @@ fn now(clock: &Clock) -> Time {
 }
 
 impl SqliteStore {
+    /// Runs `read` on a reader's connection, with the time to decide with.
+    fn look<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Connection, Time) -> Result<T, StoreError> + Send + 'static,
+    ) -> Pending<'_, T> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| read(db, now(&clock)))
+    }
+
     /// Runs `work` in a write transaction, which `work` commits.
     fn write<T: Send + 'static>(
         &self,

@@ -4,6 +4,7 @@
 //! Triggers of the schema refuse changing or deleting an entry. If the triggers are removed, the chain reveals the
 //! change.
 
+use super::read::{all, execute, only};
 use super::row::{name, name_if};
 use super::{SqliteStore, event, sql};
 use crate::store::{AuditQuery, AuditReader, Pending, StoreError};
@@ -14,8 +15,7 @@ use turno_core::time::Time;
 
 /// Returns the end of the chain.
 pub(super) fn head(db: &Connection) -> Result<Head, StoreError> {
-    let mut read = db.prepare_cached(&sql::AUDIT_HEAD)?;
-    Ok(read.query_row([], |row| Ok(Head { n: row.get(0)?, hash: Hash(row.get(1)?) }))?)
+    only(db, &sql::AUDIT_HEAD, [], |row| Ok(Head { n: row.get(0)?, hash: Hash(row.get(1)?) }))
 }
 
 /// Adds entries that were built behind [`head`] in the same transaction, and moves the head.
@@ -29,9 +29,8 @@ pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError
         let (user, hash) = (entry.actor.user.as_str(), entry.hash.0);
         add.execute(params![entry.n, entry.at.0, user, via, entry.action, entry.resource, entry.detail, hash])?;
     }
-    match tx.prepare_cached(&sql::AUDIT_HEAD_SAVE)?.execute((last.n, last.hash.0))? {
-        1 => {}
-        _ => return Err(StoreError::Bug("the audit would have gone back")),
+    if execute(tx, &sql::AUDIT_HEAD_SAVE, (last.n, last.hash.0))? != 1 {
+        return Err(StoreError::Bug("the audit would have gone back"));
     }
     let events: Vec<_> = entries.iter().map(Entry::event).collect();
     event::add(tx, &events)
@@ -43,22 +42,19 @@ pub(super) fn note(tx: &Connection, now: Time, draft: Draft) -> Result<(), Store
     write(tx, &chain(&mut head, now, vec![draft]))
 }
 
-pub(super) fn list(db: &Connection, query: &AuditQuery) -> Result<Vec<Entry>, StoreError> {
+fn list(db: &Connection, query: &AuditQuery) -> Result<Vec<Entry>, StoreError> {
     let from = query.after.or(query.before).unwrap_or(i64::MAX);
     let (action, actor) = (query.action.as_deref(), query.actor.as_ref().map(UserId::as_str));
-    let found = match (&query.resource, query.after) {
-        (None, after) => {
-            let text = if after.is_some() { &sql::AUDIT_AFTER } else { &sql::AUDIT_BEFORE };
-            let mut read = db.prepare_cached(text)?;
-            read.query_map(params![from, action, actor, query.limit], entry)?.collect::<Result<_, _>>()?
+    match &query.resource {
+        None => {
+            let text = if query.after.is_some() { &sql::AUDIT_AFTER } else { &sql::AUDIT_BEFORE };
+            all(db, text, (from, action, actor, query.limit), entry)
         }
-        (Some(resource), after) => {
-            let text = if after.is_some() { &sql::AUDIT_OF_AFTER } else { &sql::AUDIT_OF_BEFORE };
-            let mut read = db.prepare_cached(text)?;
-            read.query_map(params![from, action, actor, query.limit, resource], entry)?.collect::<Result<_, _>>()?
+        Some(resource) => {
+            let text = if query.after.is_some() { &sql::AUDIT_OF_AFTER } else { &sql::AUDIT_OF_BEFORE };
+            all(db, text, (from, action, actor, query.limit, resource), entry)
         }
-    };
-    Ok(found)
+    }
 }
 
 fn entry(row: &Row<'_>) -> Result<Entry, Error> {

@@ -1,10 +1,11 @@
 //! Claims of queue items.
 
 use super::item::{find, items, items_with_bytes};
+use super::read::{first, only};
 use super::row::body;
 use super::{changes, numbers, sql};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes, StoreError};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::collections::HashMap;
 use turno_core::id::{ItemId, QueueId};
 use turno_core::queue::{ClaimRead, Delivery, HandedOut, Item};
@@ -19,9 +20,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outc
             return Ok(Outcomes::Claim(ClaimOutcome::Claimed { now, deliveries, bodies, more: false }));
         }
     }
-    let mut read = tx.prepare_cached(&sql::QUEUE_READ)?;
-    let queue: Option<(i64, bool)> =
-        read.query_row([group.queue.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let queue = first(tx, &sql::QUEUE_READ, [group.queue.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if let Some(outcome) = group.gate(queue) {
         return Ok(Outcomes::Claim(outcome));
     }
@@ -40,9 +39,8 @@ pub(super) fn run(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outc
         let Some(lane) = head.lane else { continue };
         let range = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
         fronts.insert(lane, items_with_bytes(tx, &sql::HOT_FRONT, range, &mut bytes)?);
-        let mut read = tx.prepare_cached(&sql::TYPING_READ)?;
-        let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
-        typing.extend(at.map(|at| (lane, Time(at))));
+        let at = first(tx, &sql::TYPING_READ, (group.queue.0, lane.0), |row| row.get(0).map(Time))?;
+        typing.extend(at.map(|at| (lane, at)));
     }
     let numbers = numbers(tx, heads.len())?;
     let HandedOut { changes: written, deliveries, left } =
@@ -63,9 +61,8 @@ fn due_head(tx: &Connection, now: Time, queue: QueueId, id: &ItemId) -> Result<O
 
 fn bodies(tx: &Connection, deliveries: &[Vec<Delivery>]) -> Result<Bodies, StoreError> {
     let mut bodies = Bodies::new();
-    let mut read = tx.prepare_cached(&sql::BODY_READ)?;
     for (seq, _) in deliveries.iter().flatten().flat_map(|delivery| &delivery.items) {
-        bodies.insert(*seq, read.query_row([seq.0], body)?);
+        bodies.insert(*seq, only(tx, &sql::BODY_READ, [seq.0], body)?);
     }
     Ok(bodies)
 }

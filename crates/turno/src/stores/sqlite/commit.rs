@@ -1,5 +1,6 @@
 //! The transaction of the groups, from the epoch to the commit.
 
+use super::read::only;
 use super::{access, begin, claim, enqueue, lease, manage, settle, sql, task};
 use crate::clock::Clock;
 use crate::store::{Group, Outcomes, StoreError};
@@ -41,7 +42,6 @@ pub(super) fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreErr
         return Ok(Numbers::new(Vec::new()));
     }
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let mut take = tx.prepare_cached(&sql::NUMBER_TAKE)?;
-    let last: i64 = take.query_row([count], |row| row.get(0))?;
+    let last: i64 = only(tx, &sql::NUMBER_TAKE, [count], |row| row.get(0))?;
     Ok(Numbers::new((last - count + 1..=last).collect()))
 }

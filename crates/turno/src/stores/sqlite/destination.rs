@@ -1,26 +1,16 @@
 //! The health of queues' push destinations.
 
+use super::read::{all, execute, first};
 use super::{SqliteStore, Write, event, sql};
 use crate::store::{DestinationStore, Pending, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Lane, QueueId};
 use turno_core::time::Time;
 
-pub(super) fn read(db: &Connection, queue: QueueId) -> Result<Option<Destination>, StoreError> {
-    let found = db.prepare_cached(&sql::DESTINATION_READ)?.query_row([queue.0], destination).optional()?;
-    Ok(found.map(|(_, destination)| destination))
-}
-
-pub(super) fn list(db: &Connection) -> Result<Vec<(QueueId, Destination)>, StoreError> {
-    let mut read = db.prepare_cached(&sql::DESTINATION_LIST)?;
-    let found = read.query_map([], destination)?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
 /// Returns whether the row was stored: `false` if another process has stored a version since.
-pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[Event]) -> Result<bool, StoreError> {
+fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[Event]) -> Result<bool, StoreError> {
     let Destination { version, failures, first, several, began_at, probe_at, error, .. } = new;
     let [down_at, revive_since, revive_until, stuck_at] =
         [new.down_at, new.revive_since, new.revive_until, new.stuck_at].map(|at| at.map(|at| at.0));
@@ -38,12 +28,12 @@ pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[E
         revive_until,
         stuck_at
     ];
-    let written = write.tx.prepare_cached(&sql::DESTINATION_SAVE)?.execute(values)?;
-    if written > 0 {
+    let written = execute(&write.tx, &sql::DESTINATION_SAVE, values)? > 0;
+    if written {
         event::add(&write.tx, news)?;
     }
     write.commit()?;
-    Ok(written > 0)
+    Ok(written)
 }
 
 fn destination(row: &Row<'_>) -> Result<(QueueId, Destination), rusqlite::Error> {
@@ -65,11 +55,14 @@ fn destination(row: &Row<'_>) -> Result<(QueueId, Destination), rusqlite::Error>
 
 impl DestinationStore for SqliteStore {
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
-        self.beats.run(move |db| read(db, queue))
+        self.beats.run(move |db| {
+            let found = first(db, &sql::DESTINATION_READ, [queue.0], destination)?;
+            Ok(found.map(|(_, destination)| destination))
+        })
     }
 
     fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
-        self.beats.run(|db| list(db))
+        self.beats.run(|db| all(db, &sql::DESTINATION_LIST, [], destination))
     }
 
     fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {

@@ -1,10 +1,11 @@
 //! Enqueues of items.
 
 use super::item::front_named;
+use super::read::first;
 use super::row::name_if;
 use super::{changes, numbers, purge, sql};
 use crate::store::{EnqueueGroup, Outcomes, StoreError};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::collections::HashMap;
 use turno_core::id::{ItemId, Key, QueueId, Seq};
 use turno_core::queue::{Digest, EnqueueRead, Known};
@@ -33,17 +34,14 @@ pub(super) fn run(tx: &Connection, now: Time, group: &EnqueueGroup) -> Result<Ou
 
 /// Looks an id up: as that of an item, or of a change that an item absorbed.
 fn known(tx: &Connection, queue: QueueId, id: &ItemId) -> Result<Option<Known>, StoreError> {
-    let mut read = tx.prepare_cached(&sql::BODY_KNOWN)?;
-    let item = read.query_row((queue.0, id.as_str()), |row| {
+    let item = first(tx, &sql::BODY_KNOWN, (queue.0, id.as_str()), |row| {
         let over_at = row.get::<_, Option<i64>>(3)?.map(Time);
         Ok(Known::Item { seq: Seq(row.get(0)?), key: name_if(row, 1, Key::new)?, payload: row.get(2)?, over_at })
-    });
-    if let Some(item) = item.optional()? {
-        return Ok(Some(item));
+    })?;
+    if item.is_some() {
+        return Ok(item);
     }
-    let mut read = tx.prepare_cached(&sql::ABSORBED_READ)?;
-    let absorbed = read.query_row((queue.0, id.as_str()), |row| {
+    first(tx, &sql::ABSORBED_READ, (queue.0, id.as_str()), |row| {
         Ok(Known::Absorbed { digest: Digest(row.get(0)?), at: Time(row.get(1)?) })
-    });
-    Ok(absorbed.optional()?)
+    })
 }

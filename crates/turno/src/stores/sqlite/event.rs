@@ -1,6 +1,7 @@
 //! Events: written with their positions, read, and purged from the oldest on.
 
 use super::error::at_commit;
+use super::read::{all, execute, only};
 use super::row::{damaged, name_if};
 use super::{SqliteStore, sql};
 use crate::store::{EventSpan, EventStore, Pending, Sequenced, StoreError};
@@ -12,12 +13,8 @@ use turno_core::time::Time;
 
 /// Writes events in the transaction of the changes they announce.
 pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
-    if events.is_empty() {
-        return Ok(());
-    }
-    let mut add = tx.prepare_cached(&sql::EVENT_ADD)?;
     for event in events {
-        add.execute(params![
+        let values = params![
             event.topic.as_str(),
             event.name.as_str(),
             event.resource,
@@ -26,28 +23,10 @@ pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
             event.by.as_ref().map(UserId::as_str),
             event.detail,
             event.to_text(),
-        ])?;
+        ];
+        execute(tx, &sql::EVENT_ADD, values)?;
     }
     Ok(())
-}
-
-pub(super) fn list(db: &Connection, after: Position, limit: u32) -> Result<Vec<(Position, Event)>, StoreError> {
-    let mut read = db.prepare_cached(&sql::EVENT_LIST)?;
-    let found = read.query_map((after.0, limit), event)?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-pub(super) fn span(db: &Connection) -> Result<EventSpan, StoreError> {
-    let mut read = db.prepare_cached(&sql::EVENT_SPAN)?;
-    let span = |row: &Row<'_>| Ok(EventSpan { oldest: Position(row.get(0)?), newest: Position(row.get(1)?) });
-    Ok(read.query_row([], span)?)
-}
-
-pub(super) fn purge(db: &mut Connection, before: Time, limit: u32) -> Result<u64, StoreError> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let count = tx.prepare_cached(&sql::EVENT_PURGE)?.execute((before.0, limit))?;
-    tx.commit().map_err(at_commit)?;
-    Ok(count as u64)
 }
 
 fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
@@ -75,14 +54,20 @@ impl EventStore for SqliteStore {
     }
 
     fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
-        self.looks.run(move |db| list(db, after, limit))
+        self.looks.run(move |db| all(db, &sql::EVENT_LIST, (after.0, limit), event))
     }
 
     fn event_span(&self) -> Pending<'_, EventSpan> {
-        self.looks.run(|db| span(db))
+        let span = |row: &Row<'_>| Ok(EventSpan { oldest: Position(row.get(0)?), newest: Position(row.get(1)?) });
+        self.looks.run(move |db| only(db, &sql::EVENT_SPAN, [], span))
     }
 
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
-        self.writer.run(move |db| purge(db, before, limit))
+        self.writer.run(move |db| {
+            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let count = execute(&tx, &sql::EVENT_PURGE, (before.0, limit))?;
+            tx.commit().map_err(at_commit)?;
+            Ok(count as u64)
+        })
     }
 }

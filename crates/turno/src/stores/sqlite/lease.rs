@@ -1,5 +1,6 @@
 //! Leases: a group of lease commands, reads without locks, and the history.
 
+use super::read::{all, first, only};
 use super::row::lease::{ENDING, LOOK, bind_ending, ending_at, save_state, state};
 use super::row::name;
 use super::{SqliteStore, audit, event, marks, now, numbers, sql};
@@ -7,7 +8,7 @@ use crate::clock::Clock;
 use crate::store::{
     LeaseGroup, LeaseQuery, LeaseRead, LeaseReader, LeaseWrite, Outcomes, Past, Peeked, Pending, StoreError,
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Error, Row};
 use turno_core::id::{Fence, Resource, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::time::Time;
@@ -45,7 +46,7 @@ pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreErro
 }
 
 /// Reads leases without locks, and the clock afterwards.
-pub(super) fn peek(
+fn peek(
     db: &mut Connection,
     clock: &Clock,
     read: impl FnOnce(&Connection) -> Result<Vec<State>, StoreError>,
@@ -71,39 +72,19 @@ pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<St
     Ok(states)
 }
 
+/// Reads the state from a row that ends with its resource.
+fn named_state(row: &Row<'_>) -> Result<State, Error> {
+    state(row, name(row, LOOK + 1, Resource::new)?)
+}
+
 /// Returns leases with an ownership, ordered by resource name.
-pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, StoreError> {
+fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, StoreError> {
     let prefix = query.prefix.as_deref().unwrap_or_default();
     // Names have no control characters, so no name lies between a name and this.
     let behind = query.after.as_ref().map(|after| format!("{after}\0"));
     let from = behind.as_deref().map_or(prefix, |behind| behind.max(prefix));
     let holder = query.holder.as_ref().map(UserId::as_str);
-    let mut read = db.prepare_cached(&sql::LEASE_LIST)?;
-    let found = read.query_map((from, prefix_end(prefix), holder, query.limit), |row| {
-        let resource = name(row, LOOK + 1, Resource::new)?;
-        state(row, resource)
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-/// Returns leases whose look is due, earliest first, and when the next one is.
-pub(super) fn due(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
-    let mut read = db.prepare_cached(&sql::LEASE_DUE)?;
-    let due = read.query_map((now.0, limit), |row| name(row, 0, Resource::new))?.collect::<Result<_, _>>()?;
-    let mut read = db.prepare_cached(&sql::LEASE_DUE_NEXT)?;
-    let next: Option<i64> = read.query_row([now.0], |row| row.get(0))?;
-    Ok((due, next.map(Time)))
-}
-
-/// Returns leases that have a waiting line or requests.
-pub(super) fn lines(db: &Connection, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
-    let mut read = db.prepare_cached(&sql::LEASE_LINES)?;
-    // No name is empty, so all names come behind the empty one.
-    let found = read.query_map((after.map_or("", Resource::as_str), limit), |row| {
-        let resource = name(row, LOOK + 1, Resource::new)?;
-        state(row, resource)
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    all(db, &sql::LEASE_LIST, (from, prefix_end(prefix), holder, query.limit), named_state)
 }
 
 /// Returns the first text behind all texts that begin with `prefix`; `None` if there is none. SQLite compares bytes,
@@ -121,22 +102,6 @@ fn prefix_end(prefix: &str) -> Option<String> {
     None
 }
 
-pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Result<Option<Ending>, StoreError> {
-    let mut read = db.prepare_cached(&sql::HISTORY_READ)?;
-    let found = read.query_row((resource.as_str(), fence.0), |row| ending_at(row, 0)).optional()?;
-    Ok(found.flatten())
-}
-
-pub(super) fn history(db: &Connection, resource: &Resource, from: Past, limit: u32) -> Result<Vec<Ending>, StoreError> {
-    let (text, cursor) = match from {
-        Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |fence| fence.0)),
-        Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
-    };
-    let mut read = db.prepare_cached(text)?;
-    let found = read.query_map((resource.as_str(), limit, cursor), |row| ending_at(row, 0))?;
-    Ok(found.filter_map(Result::transpose).collect::<Result<_, _>>()?)
-}
-
 impl LeaseReader for SqliteStore {
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let clock = self.clock.clone();
@@ -149,19 +114,36 @@ impl LeaseReader for SqliteStore {
     }
 
     fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
-        let clock = self.clock.clone();
-        self.looks.run(move |db| due(db, now(&clock), limit))
+        self.look(move |db, now| {
+            let due = all(db, &sql::LEASE_DUE, (now.0, limit), |row| name(row, 0, Resource::new))?;
+            let next: Option<i64> = only(db, &sql::LEASE_DUE_NEXT, [now.0], |row| row.get(0))?;
+            Ok((due, next.map(Time)))
+        })
     }
 
     fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
-        self.looks.run(move |db| lines(db, after.as_ref(), limit))
+        self.looks.run(move |db| {
+            // No name is empty, so all names come behind the empty one.
+            let after = after.as_ref().map_or("", Resource::as_str);
+            all(db, &sql::LEASE_LINES, (after, limit), named_state)
+        })
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
-        self.beats.run(move |db| ending(db, &resource, fence))
+        self.beats.run(move |db| {
+            let found = first(db, &sql::HISTORY_READ, (resource.as_str(), fence.0), |row| ending_at(row, 0))?;
+            Ok(found.flatten())
+        })
     }
 
     fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
-        self.looks.run(move |db| history(db, &resource, from, limit))
+        let (text, cursor) = match from {
+            Past::Newest { before } => (&sql::HISTORY_LIST, before.map_or(i64::MAX, |fence| fence.0)),
+            Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
+        };
+        self.looks.run(move |db| {
+            let found = all(db, text, (resource.as_str(), limit, cursor), |row| ending_at(row, 0))?;
+            Ok(found.into_iter().flatten().collect())
+        })
     }
 }

@@ -1,10 +1,11 @@
 //! Management of single items and lanes, and typing signals.
 
 use super::item::{find, front_named, items};
+use super::read::{first, only};
 use super::row::{body, done};
 use super::{audit, changes, numbers, sql};
 use crate::store::{ClearGroup, ManageGroup, Outcomes, StoreError, TypingGroup};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::collections::HashMap;
 use turno_core::id::Lane;
 use turno_core::queue::{ClearRead, Kind, ManageRead, Managed};
@@ -17,7 +18,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &ManageGroup) -> Result<Out
     let mut read = ManageRead { now, item: None, done: None, front, spared, home: None, body: None, numbers };
     if let Some(home) = find(tx, group.queue, &group.id)? {
         read.item = items(tx, &sql::HOT_READ, [home.seq.0])?.pop();
-        read.done = tx.prepare_cached(&sql::DONE_READ)?.query_row([home.seq.0], done).optional()?;
+        read.done = first(tx, &sql::DONE_READ, [home.seq.0], done)?;
         let lane = match (&read.item, group.policy.kind) {
             (Some(item), _) => item.lane,
             (None, Kind::Inbox) => None,
@@ -29,7 +30,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &ManageGroup) -> Result<Out
         }
         read.home = Some((lane, home.enqueued_at));
         if group.wish.edits() {
-            read.body = Some(tx.prepare_cached(&sql::BODY_READ)?.query_row([home.seq.0], body)?);
+            read.body = Some(only(tx, &sql::BODY_READ, [home.seq.0], body)?);
         }
     }
     let Managed { changes: written, answer, expired } = group.decide(read, audit::head(tx)?);

@@ -1,19 +1,20 @@
 //! Purges of old rows, in bounded steps, so that other writers do not wait long for the write lock.
 
+use super::read::{all, execute, first, only};
 use super::{SqliteStore, Write, audit, backup, check, life, repair, schema, sql};
 use crate::store::{
     Check, Finding, Outlived, Pending, Purge, RepairGroup, RepairOutcome, SchemaFault, SchemaState, StoreError, Upkeep,
     purge_entry,
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use turno_core::audit::Actor;
 use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
 /// Deletes up to `limit` rows and commits. Returns how many.
-pub(super) fn run(write: Write<'_>, what: &Purge, before: Time, limit: u32) -> Result<u64, StoreError> {
-    let delete = |text: &str| write.tx.prepare_cached(text)?.execute((before.0, limit));
-    let delete_of = |text: &str, queue: &QueueId| write.tx.prepare_cached(text)?.execute((queue.0, before.0, limit));
+fn run(write: Write<'_>, what: &Purge, before: Time, limit: u32) -> Result<u64, StoreError> {
+    let delete = |text: &str| execute(&write.tx, text, (before.0, limit));
+    let delete_of = |text: &str, queue: &QueueId| execute(&write.tx, text, (queue.0, before.0, limit));
     let gone = match what {
         Purge::Items(queue, by) => items(&write, *queue, before, by, limit)?,
         Purge::LeaseHistory => delete(&sql::HISTORY_PURGE)?,
@@ -29,19 +30,11 @@ pub(super) fn run(write: Write<'_>, what: &Purge, before: Time, limit: u32) -> R
     Ok(gone as u64)
 }
 
-/// Returns how many items a purge would delete.
-pub(super) fn count(db: &Connection, queue: QueueId, before: Time) -> Result<u64, StoreError> {
-    let mut read = db.prepare_cached(&sql::ITEM_PURGE_COUNT)?;
-    let count: i64 = read.query_row((queue.0, before.0), |row| row.get(0))?;
-    Ok(count.unsigned_abs())
-}
-
 /// Deletes finished items with all their rows, counts them in the queue's row, and audits that.
 fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<usize, StoreError> {
     let tx = &write.tx;
     let name = queue_name(tx, queue)?;
-    let mut find = tx.prepare_cached(&sql::ITEM_PURGE)?;
-    let seqs: Vec<i64> = find.query_map((queue.0, before.0, limit), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let seqs: Vec<i64> = all(tx, &sql::ITEM_PURGE, (queue.0, before.0, limit), |row| row.get(0))?;
     if let Some(entry) = purge_entry(by.clone(), name.as_deref(), seqs.len() as i64, before)? {
         remove(tx, queue, &seqs)?;
         audit::note(tx, write.now, entry)?;
@@ -59,32 +52,29 @@ pub(super) fn outlived(tx: &Connection, now: Time, outlived: &Outlived) -> Resul
             audit::note(tx, now, entry)?;
         }
     }
-    let mut remove = tx.prepare_cached(&sql::ABSORBED_REMOVE)?;
     for (queue, id) in &outlived.absorbed {
-        remove.execute((queue.0, id.as_str()))?;
+        execute(tx, &sql::ABSORBED_REMOVE, (queue.0, id.as_str()))?;
     }
     Ok(())
 }
 
 fn queue_name(tx: &Connection, queue: QueueId) -> Result<Option<String>, StoreError> {
-    Ok(tx.prepare_cached(&sql::QUEUE_NAME)?.query_row([queue.0], |row| row.get(0)).optional()?)
+    first(tx, &sql::QUEUE_NAME, [queue.0], |row| row.get(0))
 }
 
 /// Deletes finished items with all their rows, and counts them in the queue's row.
 fn remove(tx: &Connection, queue: QueueId, seqs: &[i64]) -> Result<(), StoreError> {
     for text in [&sql::ERROR_REMOVE, &sql::CAME_BACK_REMOVE, &sql::BODY_REMOVE, &sql::DONE_REMOVE] {
-        let mut remove = tx.prepare_cached(text)?;
         for seq in seqs {
-            remove.execute([seq])?;
+            execute(tx, text, [seq])?;
         }
     }
-    let count = seqs.len() as i64;
-    tx.prepare_cached(&sql::QUEUE_PURGED)?.execute((queue.0, count))?;
+    execute(tx, &sql::QUEUE_PURGED, (queue.0, seqs.len() as i64))?;
     Ok(())
 }
 
 /// Deletes leases that carry no information, among the next `limit` by name.
-pub(super) fn leases(
+fn leases(
     write: Write<'_>,
     after: Option<&Resource>,
     before: Time,
@@ -92,11 +82,11 @@ pub(super) fn leases(
 ) -> Result<(u64, Option<Resource>), StoreError> {
     let tx = &write.tx;
     let after = after.map_or("", Resource::as_str);
-    let last: Option<String> = tx.prepare_cached(&sql::LEASE_WALK)?.query_row((after, limit), |row| row.get(0))?;
+    let last: Option<String> = only(tx, &sql::LEASE_WALK, (after, limit), |row| row.get(0))?;
     let Some(last) = last else {
         return Ok((0, None));
     };
-    let gone = tx.prepare_cached(&sql::LEASE_PURGE)?.execute((after, &last, before.0))? as u64;
+    let gone = execute(tx, &sql::LEASE_PURGE, (after, &last, before.0))? as u64;
     if gone > 0 {
         write.commit()?;
     }
@@ -127,7 +117,9 @@ impl Upkeep for SqliteStore {
     }
 
     fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
-        self.looks.run(move |db| count(db, queue, before))
+        self.looks.run(move |db| {
+            only(db, &sql::ITEM_PURGE_COUNT, (queue.0, before.0), |row| row.get(0).map(i64::unsigned_abs))
+        })
     }
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {

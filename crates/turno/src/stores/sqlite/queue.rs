@@ -1,15 +1,16 @@
 //! Queues: reads, and changes of their rows.
 
+use super::read::{all, first};
 use super::row::{self, json, queue};
 use super::{SqliteStore, Write, audit, manage, sql};
 use crate::store::{ManageGroup, PauseQueue, Pending, PutDecision, PutQueue, QueueRow, QueueStore, StoreError};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, QueueId, QueueName};
 use turno_core::queue::Policy;
 
 /// Creates or changes a queue.
-pub(super) fn put(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<QueueRow>, StoreError> {
+fn put(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<QueueRow>, StoreError> {
     let (tx, policy) = (&write.tx, &put.policy);
     let before = find(tx, &put.name)?;
     let busy = match &before {
@@ -41,11 +42,7 @@ pub(super) fn put(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<
 
 /// Releases lanes that exhausted items hold.
 fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
-    let parked: Vec<ItemId> = {
-        let mut read = write.tx.prepare_cached(&sql::QUEUE_PARKED)?;
-        let found = read.query_map([queue.0], |row| row::name(row, 0, ItemId::new))?;
-        found.collect::<Result<_, _>>()?
-    };
+    let parked = all(&write.tx, &sql::QUEUE_PARKED, [queue.0], |row| row::name(row, 0, ItemId::new))?;
     // In order: if several exhausted items are in one lane, releasing the last makes the next item the head.
     for id in parked {
         manage::run(&write.tx, write.now, &ManageGroup::release(queue, name, policy, id, by))?;
@@ -53,22 +50,8 @@ fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy,
     Ok(())
 }
 
-pub(super) fn pause(write: Write<'_>, pause: &PauseQueue) -> Result<(), StoreError> {
-    let values = (pause.queue.0, pause.paused);
-    let name: Option<String> = write.tx.query_row(&sql::QUEUE_PAUSE, values, |row| row.get(0)).optional()?;
-    audit::note(&write.tx, write.now, pause.decide(name.as_deref())?)?;
-    write.commit()
-}
-
-pub(super) fn find(db: &Connection, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
-    let mut read = db.prepare_cached(&sql::QUEUE_FIND)?;
-    Ok(read.query_row([name.as_str()], queue).optional()?)
-}
-
-pub(super) fn list(db: &Connection) -> Result<Vec<QueueRow>, StoreError> {
-    let mut read = db.prepare_cached(&sql::QUEUE_LIST)?;
-    let found = read.query_map([], queue)?;
-    Ok(found.collect::<Result<_, _>>()?)
+fn find(db: &Connection, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
+    first(db, &sql::QUEUE_FIND, [name.as_str()], queue)
 }
 
 impl QueueStore for SqliteStore {
@@ -77,7 +60,7 @@ impl QueueStore for SqliteStore {
     }
 
     fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
-        self.looks.run(|db| list(db))
+        self.looks.run(|db| all(db, &sql::QUEUE_LIST, [], queue))
     }
 
     fn put_queue(&self, wanted: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
@@ -85,6 +68,11 @@ impl QueueStore for SqliteStore {
     }
 
     fn pause_queue(&self, request: PauseQueue) -> Pending<'_, ()> {
-        self.write(move |write| pause(write, &request))
+        self.write(move |write| {
+            let values = (request.queue.0, request.paused);
+            let name: Option<String> = first(&write.tx, &sql::QUEUE_PAUSE, values, |row| row.get(0))?;
+            audit::note(&write.tx, write.now, request.decide(name.as_deref())?)?;
+            write.commit()
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! Repair of a damaged lane: reads, inside the write transaction, before the decision.
 
+use super::read::{all, only};
 use super::row::{ITEM_COLUMNS, body, item, name_if};
 use super::{Write, audit, changes, sql};
 use crate::store::{Damaged, Found, RepairGroup, RepairOutcome, StoreError};
@@ -29,8 +30,7 @@ pub(super) fn lane(write: Write<'_>, group: &RepairGroup) -> Result<RepairOutcom
 }
 
 fn find(tx: &Connection, seq: Seq) -> Result<Found, StoreError> {
-    let mut read = tx.prepare_cached(&sql::REPAIR_FIND)?;
-    Ok(read.query_row([seq.0], |row| {
+    only(tx, &sql::REPAIR_FIND, [seq.0], |row| {
         Ok(Found {
             id: name_if(row, 0, ItemId::new)?,
             key: name_if(row, 1, Key::new)?,
@@ -38,25 +38,23 @@ fn find(tx: &Connection, seq: Seq) -> Result<Found, StoreError> {
             is_unfinished: row.get(3)?,
             is_finished: row.get(4)?,
         })
-    })?)
+    })
 }
 
 /// Returns the rows, and the lane's key.
 fn rows(tx: &Connection, group: &RepairGroup, lane: Option<Lane>) -> Result<(Vec<RepairRow>, Option<Key>), StoreError> {
     let Damaged { queue, seq, .. } = group.damaged;
-    let mut read = tx.prepare_cached(&sql::REPAIR_ROWS)?;
     let values = (queue.0, lane.map(|lane| lane.0), seq.map(|seq| seq.0), RepairRead::FIRST, RepairRead::ROWS);
-    let found = read.query_map(values, |row| {
+    let found = all(tx, &sql::REPAIR_ROWS, values, |row| {
         let id = name_if(row, ITEM_COLUMNS, ItemId::new)?;
         let repaired = RepairRow { item: item(row)?, id, is_finished: row.get(ITEM_COLUMNS + 2)? };
         Ok((repaired, name_if(row, ITEM_COLUMNS + 1, Key::new)?))
     })?;
-    let (rows, keys): (Vec<RepairRow>, Vec<Option<Key>>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    let (rows, keys): (Vec<RepairRow>, Vec<Option<Key>>) = found.into_iter().unzip();
     Ok((rows, keys.into_iter().flatten().next()))
 }
 
 fn bodies(tx: &Connection, rows: &[RepairRow]) -> Result<Vec<Body>, StoreError> {
-    let mut read = tx.prepare_cached(&sql::BODY_READ)?;
     let with_body = rows.iter().filter(|row| row.id.is_some());
-    with_body.map(|row| Ok(read.query_row([row.item.seq.0], body)?)).collect()
+    with_body.map(|row| only(tx, &sql::BODY_READ, [row.item.seq.0], body)).collect()
 }

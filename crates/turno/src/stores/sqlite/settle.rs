@@ -1,10 +1,11 @@
 //! Settlements of deliveries, and how deliveries ended.
 
 use super::item::items;
+use super::read::{first, only};
 use super::row::{done, last, name};
 use super::{audit, changes, sql};
 use crate::store::{Outcomes, SettleGroup, SettleRead, StoreError};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::sync::Arc;
 use turno_core::id::ItemId;
 use turno_core::queue::{AttemptError, DeliveryRef, FailedAttempt, Item, Loaded, Member, Trace, WorkerName};
@@ -42,13 +43,11 @@ fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member
     if !named {
         return Ok(items.into_iter().map(|item| Member { item, id: None }).collect());
     }
-    let mut read = tx.prepare_cached(&sql::BODY_ID)?;
-    let mut members = Vec::with_capacity(items.len());
-    for item in items {
-        let id = read.query_row([item.seq.0], |row| name(row, 0, ItemId::new))?;
-        members.push(Member { item, id: Some(id) });
-    }
-    Ok(members)
+    let with_id = |item: Item| {
+        let id = only(tx, &sql::BODY_ID, [item.seq.0], |row| name(row, 0, ItemId::new))?;
+        Ok(Member { item, id: Some(id) })
+    };
+    items.into_iter().map(with_id).collect()
 }
 
 /// Returns what is left of deliveries under their own fences.
@@ -62,19 +61,17 @@ pub(super) fn settled(db: &mut Connection, reference: &[DeliveryRef]) -> Result<
 /// Reads the trace of a delivery from its first item.
 fn trace(db: &Connection, reference: &DeliveryRef) -> Result<Trace, StoreError> {
     let (seq, fence) = (reference.seq.0, reference.fence.0);
-    let mut read = db.prepare_cached(&sql::ERROR_OF_FENCE)?;
-    let failed = read.query_row((seq, fence), |row| {
+    let failed = first(db, &sql::ERROR_OF_FENCE, (seq, fence), |row| {
         let (error, retry_at) = (row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?.map(Time));
         let failed = FailedAttempt { expired: AttemptError::expired_from(row.get(2)?, &error), retry_at };
         Ok((failed, row.get::<_, Option<Arc<str>>>(3)?))
-    });
-    let (failed, failed_holder) = failed.optional()?.unzip();
-    let mut read = db.prepare_cached(&sql::DONE_READ)?;
-    let done = read.query_row([seq], done).optional()?;
-    let done = done.filter(|done| done.queue == reference.queue);
-    let mut read = db.prepare_cached(&sql::CAME_BACK_OF_FENCE)?;
-    let back = read.query_row((seq, fence), |row| Ok((last(row, 0)?, row.get::<_, Option<Arc<str>>>(1)?)));
-    let (back, back_holder) = back.optional()?.unzip();
+    })?;
+    let (failed, failed_holder) = failed.unzip();
+    let done = first(db, &sql::DONE_READ, [seq], done)?.filter(|done| done.queue == reference.queue);
+    let back = first(db, &sql::CAME_BACK_OF_FENCE, (seq, fence), |row| {
+        Ok((last(row, 0)?, row.get::<_, Option<Arc<str>>>(1)?))
+    })?;
+    let (back, back_holder) = back.unzip();
     let trace = Trace::find(reference.fence, done.as_ref(), &[], &[]);
     let other = failed_holder.flatten().or(back_holder.flatten()).map(WorkerName::from);
     Ok(Trace { failed, back, holder: trace.holder.or(other), ..trace })

@@ -1,9 +1,10 @@
 //! The stock ledger: the stock of articles, and its change by a line.
 
+use super::read::{all, execute, first, only};
 use super::row::{json, name};
 use super::sql;
 use crate::store::{StockLevel, StoreError};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 use turno_core::id::{Serial, Sku};
 use turno_core::task::{Apply, Line, Posting, Stock};
@@ -12,8 +13,8 @@ use turno_core::time::Time;
 /// Reads the stock of a line's article.
 pub(super) fn read(tx: &Connection, line: &Line) -> Result<Stock, StoreError> {
     let sku = line.sku.as_str();
-    let quantity: Option<i64> = tx.prepare_cached(&sql::STOCK_READ)?.query_row([sku], |row| row.get(0)).optional()?;
-    let serialized = tx.prepare_cached(&sql::STOCK_COUNT)?.query_row([sku], |row| row.get(0))?;
+    let quantity: Option<i64> = first(tx, &sql::STOCK_READ, [sku], |row| row.get(0))?;
+    let serialized = only(tx, &sql::STOCK_COUNT, [sku], |row| row.get(0))?;
     let mut find = tx.prepare_cached(&sql::SERIAL_FIND)?;
     let mut serials = BTreeSet::new();
     for serial in line.goods.serials() {
@@ -33,38 +34,26 @@ pub(super) fn write(
     now: Time,
 ) -> Result<(), StoreError> {
     let sku = posting.sku.as_str();
-    tx.prepare_cached(&sql::STOCK_SAVE)?.execute((sku, stock.quantity + posting.delta))?;
-    let mut add = tx.prepare_cached(&sql::SERIAL_ADD)?;
+    execute(tx, &sql::STOCK_SAVE, (sku, stock.quantity + posting.delta))?;
     for serial in &posting.came {
-        add.execute((sku, serial.as_str()))?;
+        execute(tx, &sql::SERIAL_ADD, (sku, serial.as_str()))?;
     }
-    let mut remove = tx.prepare_cached(&sql::SERIAL_REMOVE)?;
     for serial in &posting.went {
-        remove.execute((sku, serial.as_str()))?;
+        execute(tx, &sql::SERIAL_REMOVE, (sku, serial.as_str()))?;
     }
     let moved: Vec<&Serial> = posting.came.iter().chain(&posting.went).collect();
-    tx.prepare_cached(&sql::STOCK_MOVE_ADD)?.execute(params![
-        apply.task.0,
-        apply.number,
-        sku,
-        posting.delta,
-        json(&moved),
-        apply.fence.0,
-        apply.who.user.as_str(),
-        now.0,
-    ])?;
+    let (task, fence, user) = (apply.task.0, apply.fence.0, apply.who.user.as_str());
+    let values = params![task, apply.number, sku, posting.delta, json(&moved), fence, user, now.0];
+    execute(tx, &sql::STOCK_MOVE_ADD, values)?;
     Ok(())
 }
 
 /// Returns the whole stock of an article, as of one instant.
 pub(super) fn level(db: &mut Connection, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
     let tx = db.transaction()?;
-    let quantity = tx.prepare_cached(&sql::STOCK_READ)?.query_row([sku.as_str()], |row| row.get(0)).optional()?;
-    let Some(quantity) = quantity else {
+    let Some(quantity) = first(&tx, &sql::STOCK_READ, [sku.as_str()], |row| row.get(0))? else {
         return Ok(None);
     };
-    let mut read = tx.prepare_cached(&sql::SERIAL_LIST)?;
-    let serials = read.query_map([sku.as_str()], |row| name(row, 0, Serial::new))?;
-    let serials = serials.map(|serial| serial.map(String::from)).collect::<Result<_, _>>()?;
+    let serials = all(&tx, &sql::SERIAL_LIST, [sku.as_str()], |row| name(row, 0, Serial::new).map(String::from))?;
     Ok(Some(StockLevel { sku, quantity, serials }))
 }

@@ -1,13 +1,14 @@
 //! Tasks: a task command, reads, and the history.
 
-use super::row::task::{MOVEMENTS, STATUSES};
-use super::row::{self, json, name, name_if, to_word};
+use super::read::{all, execute, first, only};
+use super::row::task::{MOVEMENTS, STATUSES, line as line_from_row, task as task_from_row};
+use super::row::{json, name, name_if, to_word};
 use super::{SqliteStore, audit, lease, now, numbers, sql, stock};
 use crate::clock::Clock;
 use crate::store::{
     Outcomes, Pending, StockLevel, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskReader, TaskWrite,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Error, Row, params};
 use turno_core::audit::Actor;
 use turno_core::id::{Once, Sku, UserId};
 use turno_core::lease::State;
@@ -24,7 +25,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outco
                 (Some(task), None, lease)
             }
             None => {
-                let fresh = tx.prepare_cached(&sql::TASK_NUMBER)?.query_row([], |row| row.get(0)).map(TaskId)?;
+                let fresh = only(tx, &sql::TASK_NUMBER, [], |row| row.get(0).map(TaskId))?;
                 (None, Some(fresh), State::unseen(fresh.resource()))
             }
         },
@@ -45,9 +46,7 @@ fn find_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreEr
     let Some(once) = group.once() else {
         return Ok(None);
     };
-    let mut find = tx.prepare_cached(&sql::TASK_ONCE)?;
-    let found = find.query_row((once.scope(), once.key()), row::task::task).optional()?;
-    found.map(|task| with_lines(tx, task)).transpose()
+    first(tx, &sql::TASK_ONCE, (once.scope(), once.key()), task_from_row)?.map(|task| with_lines(tx, task)).transpose()
 }
 
 /// Returns the state of a task's lease.
@@ -63,7 +62,7 @@ fn stock_of_line(tx: &Connection, task: Option<&Task>, number: u32) -> Result<Op
 
 fn save(tx: &Connection, id: Option<TaskId>, write: &TaskWrite) -> Result<(), StoreError> {
     if let Some(task) = &write.task {
-        tx.prepare_cached(&sql::TASK_SAVE)?.execute(params![
+        let values = params![
             task.id.0,
             task.title,
             task.status.as_str(),
@@ -73,9 +72,10 @@ fn save(tx: &Connection, id: Option<TaskId>, write: &TaskWrite) -> Result<(), St
             task.finalized.as_ref().map(json),
             write.once.as_ref().map(Once::scope),
             write.once.as_ref().map(Once::key),
-        ])?;
+        ];
+        execute(tx, &sql::TASK_SAVE, values)?;
         if write.lines == Lines::All {
-            tx.prepare_cached(&sql::LINE_REMOVE)?.execute([task.id.0])?;
+            execute(tx, &sql::LINE_REMOVE, [task.id.0])?;
         }
         let written = |line: &&Line| match write.lines {
             Lines::Kept => false,
@@ -97,7 +97,7 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
         Goods::Quantity(quantity) => (Some(*quantity), None),
         Goods::Serialized(serials) => (None, Some(json(serials))),
     };
-    tx.prepare_cached(&sql::LINE_SAVE)?.execute(params![
+    let values = params![
         line.number,
         to_word(line.movement, &MOVEMENTS),
         line.sku.as_str(),
@@ -109,21 +109,22 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
         line.applied.as_ref().map(|(_, fence, _)| fence.0),
         line.applied.as_ref().map(|(_, _, by)| by.as_str()),
         task.0,
-    ])?;
+    ];
+    execute(tx, &sql::LINE_SAVE, values)?;
     Ok(())
 }
 
 /// Writes a new status of the task.
 pub(super) fn save_status(tx: &Connection, task: TaskId, status: Status, now: Time) -> Result<(), StoreError> {
-    tx.prepare_cached(&sql::TASK_STATUS)?.execute((task.0, status.as_str(), now.0))?;
+    execute(tx, &sql::TASK_STATUS, (task.0, status.as_str(), now.0))?;
     Ok(())
 }
 
 pub(super) fn add_notes(tx: &Connection, task: TaskId, notes: &[Note]) -> Result<(), StoreError> {
-    let mut add = tx.prepare_cached(&sql::NOTE_ADD)?;
     for note in notes {
         let (user, via) = (note.actor.user.as_str(), note.actor.via.as_ref().map(UserId::as_str));
-        add.execute(params![task.0, note.at.0, user, via, note.what, note.line, note.detail])?;
+        let values = params![task.0, note.at.0, user, via, note.what, note.line, note.detail];
+        execute(tx, &sql::NOTE_ADD, values)?;
     }
     Ok(())
 }
@@ -135,27 +136,20 @@ pub(super) fn read(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreErr
 
 /// Reads a task without its lines.
 pub(super) fn read_bare(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
-    Ok(db.prepare_cached(&sql::TASK_READ)?.query_row([id.0], row::task::task).optional()?)
+    first(db, &sql::TASK_READ, [id.0], task_from_row)
 }
 
 pub(super) fn read_line(db: &Connection, task: TaskId, number: u32) -> Result<Option<Line>, StoreError> {
-    Ok(db.prepare_cached(&sql::LINE_READ)?.query_row((task.0, number), row::task::line).optional()?)
+    first(db, &sql::LINE_READ, (task.0, number), line_from_row)
 }
 
 fn with_lines(db: &Connection, task: Task) -> Result<Task, StoreError> {
-    let mut read = db.prepare_cached(&sql::LINE_LIST)?;
-    let lines = read.query_map([task.id.0], row::task::line)?.collect::<Result<_, _>>()?;
+    let lines = all(db, &sql::LINE_LIST, [task.id.0], line_from_row)?;
     Ok(Task { lines, ..task })
 }
 
-/// Reads one task, as of one instant.
-pub(super) fn get(db: &mut Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
-    let tx = db.transaction()?;
-    read(&tx, id)
-}
-
 /// Returns tasks with their leases, as of one instant, and the clock, read afterwards.
-pub(super) fn page(
+fn page(
     db: &mut Connection,
     clock: &Clock,
     limit: u32,
@@ -169,40 +163,31 @@ pub(super) fn page(
 }
 
 /// Returns tasks, newest first, and one more than the limit if there is one.
-pub(super) fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
+fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
     let before = query.before.map_or(i64::MAX, |id| id.0);
     let (held, limit) = (query.locked == Some(true), query.limit.saturating_add(1));
-    let tasks: Vec<Task> = match query.status {
+    let tasks = match query.status {
         None => {
-            let mut read = tx.prepare_cached(if held { &sql::TASK_HELD } else { &sql::TASK_LIST })?;
-            read.query_map((before, limit), row::task::task)?.collect::<Result<_, _>>()?
+            let text = if held { &sql::TASK_HELD } else { &sql::TASK_LIST };
+            all(tx, text, (before, limit), task_from_row)?
         }
         Some(status) => {
-            let mut read = tx.prepare_cached(if held { &sql::TASK_HELD_IN } else { &sql::TASK_LIST_IN })?;
-            read.query_map((before, limit, status.as_str()), row::task::task)?.collect::<Result<_, _>>()?
+            let text = if held { &sql::TASK_HELD_IN } else { &sql::TASK_LIST_IN };
+            all(tx, text, (before, limit, status.as_str()), task_from_row)?
         }
     };
     tasks.into_iter().map(|task| with_lines(tx, task)).collect()
 }
 
-pub(super) fn notes(db: &Connection, id: TaskId, after: i64, limit: u32) -> Result<Vec<(i64, Note)>, StoreError> {
-    let mut read = db.prepare_cached(&sql::NOTE_LIST)?;
-    let found = read.query_map((id.0, limit, after), |row| {
-        let note = Note {
-            at: Time(row.get(0)?),
-            actor: Actor { user: name(row, 1, UserId::new)?, via: name_if(row, 2, UserId::new)? },
-            what: row.get(3)?,
-            line: row.get(4)?,
-            detail: row.get(5)?,
-        };
-        Ok((row.get(6)?, note))
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+fn note_from_row(row: &Row<'_>) -> Result<(i64, Note), Error> {
+    let actor = Actor { user: name(row, 1, UserId::new)?, via: name_if(row, 2, UserId::new)? };
+    let (what, line, detail) = (row.get(3)?, row.get(4)?, row.get(5)?);
+    Ok((row.get(6)?, Note { at: Time(row.get(0)?), actor, what, line, detail }))
 }
 
 impl TaskReader for SqliteStore {
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
-        self.looks.run(move |db| get(db, id))
+        self.looks.run(move |db| read(&*db.transaction()?, id))
     }
 
     fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
@@ -216,7 +201,7 @@ impl TaskReader for SqliteStore {
     }
 
     fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
-        self.looks.run(move |db| notes(db, id, after, limit))
+        self.looks.run(move |db| all(db, &sql::NOTE_LIST, (id.0, limit, after), note_from_row))
     }
 
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {

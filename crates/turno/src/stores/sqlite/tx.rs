@@ -1,5 +1,6 @@
 //! The write transaction: its lock, the time read under it, and the mark that keeps the time from moving back.
 
+use super::read::{execute, only};
 use super::{error, now, sql};
 use crate::clock::Clock;
 use crate::store::StoreError;
@@ -29,20 +30,19 @@ pub(super) fn begin<'a>(db: &'a mut Connection, clock: &Clock) -> Result<Write<'
 impl Write<'_> {
     pub(super) fn commit(self) -> Result<(), StoreError> {
         if self.mark + MARK_LAG <= self.now {
-            self.tx.prepare_cached(&sql::MARK_SAVE)?.execute([self.now.0])?;
+            return self.raise();
         }
         self.tx.commit().map_err(error::at_commit)
     }
 
     /// Commits and records the time, however little the mark lags.
     pub(super) fn raise(self) -> Result<(), StoreError> {
-        self.tx.prepare_cached(&sql::MARK_SAVE)?.execute([self.now.0])?;
+        execute(&self.tx, &sql::MARK_SAVE, [self.now.0])?;
         self.tx.commit().map_err(error::at_commit)
     }
 }
 
 /// Returns the recorded time, and the epoch of access.
 pub(super) fn marks(db: &Connection) -> Result<(Time, Epoch), StoreError> {
-    let mut read = db.prepare_cached(&sql::MARK_READ)?;
-    Ok(read.query_row([], |row| Ok((Time(row.get(0)?), Epoch(row.get(1)?))))?)
+    only(db, &sql::MARK_READ, [], |row| Ok((Time(row.get(0)?), Epoch(row.get(1)?))))
 }
