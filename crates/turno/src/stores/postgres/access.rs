@@ -139,36 +139,28 @@ impl AccessStore for PostgresStore {
     }
 
     fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::LINK_READ).bytes(&hash.0)]).await?.take();
-            Ok(rows.first().map(link).transpose()?)
-        })
+        Box::pin(async move { self.first(Call::new(&sql::LINK_READ).bytes(&hash.0), link).await })
     }
 
     fn admins(&self) -> Pending<'_, i64> {
-        Box::pin(async move { Ok(count(&self.read(vec![Call::new(&sql::PERSON_ADMINS)]).await?.take())?) })
+        Box::pin(self.only(Call::new(&sql::PERSON_ADMINS), |row| get(row, 0)))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::EPOCH_READ)]).await?.take();
-            let row = rows.first().ok_or_else(|| garbled("no epoch"))?;
-            Ok(Epoch(get(row, 0)?))
-        })
+        Box::pin(self.only(Call::new(&sql::EPOCH_READ), |row| get(row, 0).map(Epoch)))
     }
 
     fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
         Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::PERSON_READ).text(id.as_str())]).await?.take();
-            Ok(rows.first().map(|row| person(row, 0)).transpose()?)
+            let call = Call::new(&sql::PERSON_READ).text(id.as_str());
+            self.first(call, |row| person(row, 0)).await
         })
     }
 
     fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
         Box::pin(async move {
             let call = Call::new(&sql::PERSON_LIST).text(after.as_ref().map_or("", UserId::as_str)).big(limit.into());
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.iter().map(|row| person(row, 0)).collect::<Result<_, _>>()?)
+            self.all(call, |row| person(row, 0)).await
         })
     }
 
@@ -178,8 +170,7 @@ impl AccessStore for PostgresStore {
                 .text(after.as_deref().unwrap_or_default())
                 .maybe_text(user.as_ref().map(UserId::as_str))
                 .big(limit.into());
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.iter().map(token).collect::<Result<_, _>>()?)
+            self.all(call, token).await
         })
     }
 

@@ -1,28 +1,15 @@
-//! Kept answers of calls with a once key; also the schema's version and unsafe settings.
+//! Kept answers of calls with a once key.
 
 use super::PostgresStore;
 use super::audit::hash;
 use super::call::Call;
 use super::error::TripError;
 use super::row::{garbled, get};
-use super::schema;
 use super::sql;
-use crate::store::{Answer, AnswerStore, Pending, SchemaState, StoreError};
+use crate::store::{Answer, AnswerStore, Pending};
 use tokio_postgres::Row;
 use turno_core::id::Once;
 use turno_core::time::Time;
-
-impl PostgresStore {
-    pub(super) async fn schema_look(&self) -> Result<SchemaState, StoreError> {
-        schema::state(&self.read(vec![Call::new(&sql::SCHEMA_READ)]).await?.take())
-    }
-
-    pub(super) async fn settings_unsafe(&self) -> Result<Vec<String>, StoreError> {
-        let rows = self.read(vec![Call::new(&sql::SETTING_UNSAFE)]).await?.take();
-        let setting = |row: &Row| Ok(format!("{} = {}", get::<String>(row, 0)?, get::<String>(row, 1)?));
-        Ok(rows.iter().map(setting).collect::<Result<_, TripError>>()?)
-    }
-}
 
 fn find(once: &Once) -> Call<'_> {
     Call::new(&sql::ANSWER_READ).text(once.scope()).text(once.key())
@@ -35,10 +22,7 @@ fn answer(row: &Row) -> Result<(Answer, Time), TripError> {
 
 impl AnswerStore for PostgresStore {
     fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        Box::pin(async move {
-            let rows = self.read(vec![find(&once)]).await?.take();
-            Ok(rows.first().map(answer).transpose()?)
-        })
+        Box::pin(async move { self.first(find(&once), answer).await })
     }
 
     /// Writes and reads back in one trip. Repeating it after a lost connection is harmless, because the first answer

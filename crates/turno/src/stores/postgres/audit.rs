@@ -114,8 +114,7 @@ impl AuditReader for PostgresStore {
                 .maybe_text(action.as_deref())
                 .maybe_text(actor.as_ref().map(UserId::as_str))
                 .big(i64::from(*limit));
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.iter().map(entry).collect::<Result<_, _>>()?)
+            self.all(call, entry).await
         })
     }
 

@@ -5,58 +5,39 @@ use super::call::Call;
 use super::lease::add_events;
 use super::row::{attempt_to, size_to};
 use super::sql;
-use turno_core::id::Fence;
+use std::sync::Arc;
+use turno_core::id::{Fence, Lane, QueueId, Seq};
 use turno_core::queue::{Absorbed, AttemptError, Body, Changes, Done, Item, Last, UncountedDelivery, WorkerName};
+use turno_core::time::Time;
 
 /// Returns all writes of a group. Removals come before insertions, and insertions before updates of the same rows.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
-    let mut calls = Vec::with_capacity(6);
-    let seqs = |sql, seqs: &[turno_core::id::Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
-    if !changes.undone.is_empty() {
-        calls.push(seqs(&sql::DONE_REMOVE, &changes.undone));
-        // A finished item becomes unfinished at its old position, so cached lane floors are void; see `lane`.
-        calls.push(Call::new(&sql::REBIRTH_NOTE));
-    }
-    if !changes.remove.is_empty() {
-        calls.push(seqs(&sql::HOT_REMOVE, &changes.remove));
-    }
-    if !changes.bodies.is_empty() {
-        calls.push(add_bodies(&changes.bodies));
-    }
-    if !changes.replaced.is_empty() {
-        calls.push(replace_bodies(&changes.replaced));
-    }
-    if !changes.absorbed.is_empty() {
-        calls.push(add_absorbed(&changes.absorbed));
-    }
-    if !changes.insert.is_empty() {
-        calls.push(add_items(&changes.insert));
-    }
+    let seqs = |sql, seqs: &[Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
     let saved: Vec<&Item> = changes.insert.iter().filter(|item| !is_plain(item)).chain(&changes.update).collect();
-    if !saved.is_empty() {
-        calls.push(save_items(&saved));
-    }
-    if !changes.done.is_empty() {
-        calls.push(add_done(&changes.done));
-    }
-    if !changes.errors.is_empty() {
-        calls.push(add_errors(&changes.errors));
-    }
-    if !changes.came_back.is_empty() {
-        calls.push(add_came_back(&changes.came_back));
-    }
-    if !changes.requests.is_empty() {
-        let requests = || changes.requests.iter();
-        let call = Call::new(&sql::HOT_REQUEST).bigs(requests().map(|(seq, _, _)| seq.0));
-        let call = call.bigs(requests().map(|(_, fence, _)| fence.0));
-        calls.push(call.texts(requests().map(|(_, _, request)| &**request)));
-    }
-    typing(changes, &mut calls);
-    if !changes.events.is_empty() {
-        calls.push(add_events(&changes.events));
-    }
-    calls.extend(audit::calls(&changes.audit));
-    calls
+    let queue = [
+        unless_empty(&changes.undone, |undone| seqs(&sql::DONE_REMOVE, undone)),
+        // A finished item becomes unfinished at its old position, so cached lane floors are void; see `lane`.
+        unless_empty(&changes.undone, |_| Call::new(&sql::REBIRTH_NOTE)),
+        unless_empty(&changes.remove, |removed| seqs(&sql::HOT_REMOVE, removed)),
+        unless_empty(&changes.bodies, add_bodies),
+        unless_empty(&changes.replaced, replace_bodies),
+        unless_empty(&changes.absorbed, add_absorbed),
+        unless_empty(&changes.insert, add_items),
+        (!saved.is_empty()).then(|| save_items(&saved)),
+        unless_empty(&changes.done, add_done),
+        unless_empty(&changes.errors, add_errors),
+        unless_empty(&changes.came_back, add_came_back),
+        unless_empty(&changes.requests, save_requests),
+        unless_empty(&changes.typing, save_typing),
+        unless_empty(&changes.typed, remove_typing),
+        unless_empty(&changes.events, add_events),
+    ];
+    queue.into_iter().flatten().chain(audit::calls(&changes.audit)).collect()
+}
+
+/// Returns the statement that writes `rows`, if there are any.
+fn unless_empty<'a, T>(rows: &'a [T], call: impl FnOnce(&'a [T]) -> Call<'a>) -> Option<Call<'a>> {
+    (!rows.is_empty()).then(|| call(rows))
 }
 
 /// Returns whether the table's defaults cover all other columns of the item.
@@ -165,18 +146,27 @@ fn add_came_back(back: &[UncountedDelivery]) -> Call<'_> {
         .big(UncountedDelivery::KEPT as i64 - 1)
 }
 
-fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {
-    if !changes.typing.is_empty() {
-        let mut typing: Vec<_> = changes.typing.iter().collect();
-        typing.sort();
-        let call = Call::new(&sql::TYPING_SAVE).ints(typing.iter().map(|(queue, _, _)| queue.0));
-        let call = call.bigs(typing.iter().map(|(_, lane, _)| lane.0));
-        calls.push(call.bigs(typing.iter().map(|(_, _, at)| at.0)));
-    }
-    if !changes.typed.is_empty() {
-        let mut typed: Vec<_> = changes.typed.iter().collect();
-        typed.sort();
-        let call = Call::new(&sql::TYPING_REMOVE).ints(typed.iter().map(|(queue, _)| queue.0));
-        calls.push(call.bigs(typed.iter().map(|(_, lane)| lane.0)));
-    }
+fn save_requests(requests: &[(Seq, Fence, Arc<str>)]) -> Call<'_> {
+    Call::new(&sql::HOT_REQUEST)
+        .bigs(requests.iter().map(|(seq, _, _)| seq.0))
+        .bigs(requests.iter().map(|(_, fence, _)| fence.0))
+        .texts(requests.iter().map(|(_, _, request)| &**request))
+}
+
+/// Sorts the rows, so that transactions lock them in the same order.
+fn save_typing<'a>(typing: &[(QueueId, Lane, Time)]) -> Call<'a> {
+    let mut typing = typing.to_vec();
+    typing.sort();
+    Call::new(&sql::TYPING_SAVE)
+        .ints(typing.iter().map(|(queue, _, _)| queue.0))
+        .bigs(typing.iter().map(|(_, lane, _)| lane.0))
+        .bigs(typing.iter().map(|(_, _, at)| at.0))
+}
+
+fn remove_typing<'a>(typed: &[(QueueId, Lane)]) -> Call<'a> {
+    let mut typed = typed.to_vec();
+    typed.sort();
+    Call::new(&sql::TYPING_REMOVE)
+        .ints(typed.iter().map(|(queue, _)| queue.0))
+        .bigs(typed.iter().map(|(_, lane)| lane.0))
 }

@@ -32,16 +32,13 @@ fn destination(row: &Row) -> Result<(QueueId, Destination), TripError> {
 impl DestinationStore for PostgresStore {
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
         Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::DESTINATION_READ).int(queue.0)]).await?.take();
-            Ok(rows.first().map(destination).transpose()?.map(|(_, destination)| destination))
+            let found = self.first(Call::new(&sql::DESTINATION_READ).int(queue.0), destination).await?;
+            Ok(found.map(|(_, destination)| destination))
         })
     }
 
     fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::DESTINATION_LIST)]).await?.take();
-            Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
-        })
+        Box::pin(self.all(Call::new(&sql::DESTINATION_LIST), destination))
     }
 
     /// Returns whether the row was stored: `false` if another process has stored a version since. If the statement is

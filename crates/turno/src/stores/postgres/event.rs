@@ -115,27 +115,17 @@ impl EventStore for PostgresStore {
     }
 
     fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::EVENT_LIST).big(after.0).big(limit.into())]).await?.take();
-            Ok(rows.iter().map(event).collect::<Result<_, _>>()?)
-        })
+        Box::pin(self.all(Call::new(&sql::EVENT_LIST).big(after.0).big(limit.into()), event))
     }
 
     fn event_span(&self) -> Pending<'_, EventSpan> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::EVENT_SPAN)]).await?.take();
-            let row = rows.first().ok_or_else(|| garbled("no positions of events"))?;
-            Ok(EventSpan { oldest: Position(get(row, 0)?), newest: Position(get(row, 1)?) })
-        })
+        let span = |row: &Row| Ok(EventSpan { oldest: Position(get(row, 0)?), newest: Position(get(row, 1)?) });
+        Box::pin(self.only(Call::new(&sql::EVENT_SPAN), span))
     }
 
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
-        Box::pin(async move {
-            let call = Call::new(&sql::EVENT_PURGE).big(before.0).big(limit.into());
-            let rows = self.read(vec![call]).await?.take();
-            let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
-            Ok(count.unsigned_abs())
-        })
+        let call = Call::new(&sql::EVENT_PURGE).big(before.0).big(limit.into());
+        Box::pin(async move { Ok(self.first(call, |row| get::<i64>(row, 0)).await?.unwrap_or(0).unsigned_abs()) })
     }
 }
 

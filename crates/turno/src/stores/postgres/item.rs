@@ -150,8 +150,7 @@ impl ItemReader for PostgresStore {
     fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
         Box::pin(async move {
             let call = Call::new(&sql::ABSORBER).int(queue.0).text(id.as_str()).text(key.as_str());
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.first().map(|row| row::name(row, 0, ItemId::new)).transpose()?)
+            self.first(call, |row| row::name(row, 0, ItemId::new)).await
         })
     }
 
@@ -186,8 +185,7 @@ impl ItemReader for PostgresStore {
 
     fn completing(&self, first: Seq) -> Pending<'_, bool> {
         Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::COMPLETING).big(first.0)]).await?.take();
-            Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
+            Ok(self.first(Call::new(&sql::COMPLETING).big(first.0), |row| get(row, 0)).await?.unwrap_or(false))
         })
     }
 
@@ -209,11 +207,8 @@ impl ItemReader for PostgresStore {
     }
 
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
-        Box::pin(async move {
-            let call = Call::new(&sql::HOT_NEXT_LOOK).int(queue.0).big(after.0);
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
-        })
+        let call = Call::new(&sql::HOT_NEXT_LOOK).int(queue.0).big(after.0);
+        Box::pin(self.first(call, |row| get(row, 0).map(Time)))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
@@ -258,8 +253,7 @@ impl ItemReader for PostgresStore {
                 return Ok(Vec::new());
             };
             let call = Call::new(&sql::LANE_NAMES).int(queue.0).big(from).big(limit.into());
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.iter().map(|row| get(row, 0).map(Lane)).collect::<Result<_, _>>()?)
+            self.all(call, |row| get(row, 0).map(Lane)).await
         })
     }
 

@@ -118,15 +118,9 @@ pub(super) fn states(rows: &[Row], resources: Vec<Resource>) -> Result<Vec<State
 /// Returns the statements that write a group of leases.
 pub(super) fn calls(write: &LeaseWrite) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(4);
-    if !write.states.is_empty() {
-        calls.push(save(&write.states));
-    }
-    if !write.ended.is_empty() {
-        calls.push(end(write));
-    }
-    if !write.events.is_empty() {
-        calls.push(add_events(&write.events));
-    }
+    calls.extend((!write.states.is_empty()).then(|| save(&write.states)));
+    calls.extend((!write.ended.is_empty()).then(|| end(write)));
+    calls.extend((!write.events.is_empty()).then(|| add_events(&write.events)));
     calls.extend(audit::calls(&write.audit));
     calls
 }
@@ -155,8 +149,6 @@ fn save(states: &[State]) -> Call<'_> {
 fn end(write: &LeaseWrite) -> Call<'_> {
     let ended = || write.ended.iter();
     let grants = || ended().map(|ending| &ending.grant);
-    let span = |span: Span| span.0;
-    let time = |time: Time| time.0;
     Call::new(&sql::HISTORY_ADD)
         .texts(write.ended_of.iter().map(Resource::as_str))
         .bigs(grants().map(|grant| grant.fence.0))
@@ -164,13 +156,13 @@ fn end(write: &LeaseWrite) -> Call<'_> {
         .texts(grants().map(|grant| grant.holder.name.as_str()))
         .maybe_texts(grants().map(|grant| Some(grant.holder.instance.as_ref()?.as_str())))
         .bigs(grants().map(|grant| grant.claim))
-        .bigs(grants().map(|grant| span(grant.ttl)))
-        .bigs(grants().map(|grant| time(grant.locked_at)))
-        .bigs(grants().map(|grant| time(grant.worked_at)))
-        .bigs(grants().map(|grant| time(grant.heartbeat_at)))
-        .bigs(grants().map(|grant| time(grant.expires_at)))
+        .bigs(grants().map(|grant| grant.ttl.0))
+        .bigs(grants().map(|grant| grant.locked_at.0))
+        .bigs(grants().map(|grant| grant.worked_at.0))
+        .bigs(grants().map(|grant| grant.heartbeat_at.0))
+        .bigs(grants().map(|grant| grant.expires_at.0))
         .flags(grants().map(|grant| grant.idle))
-        .bigs(ended().map(|ending| time(ending.at)))
+        .bigs(ended().map(|ending| ending.at.0))
         .texts(ended().map(|ending| ending.reason.as_str()))
         .texts(ended().map(|ending| ending.cause.as_str()))
         .maybe_texts(ended().map(|ending| Some(ending.by.as_ref()?.as_str())))
@@ -261,17 +253,14 @@ impl LeaseReader for PostgresStore {
     fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
         Box::pin(async move {
             let call = Call::new(&sql::LEASE_LINES).text(after.as_ref().map_or("", Resource::as_str)).big(limit.into());
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.iter().map(named_state).collect::<Result<_, _>>()?)
+            self.all(call, named_state).await
         })
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
-        Box::pin(async move {
-            let rows =
-                self.read(vec![Call::new(&sql::HISTORY_READ).text(resource.as_str()).big(fence.0)]).await?.take();
-            Ok(rows.first().map(ending).transpose()?)
-        })
+        Box::pin(
+            async move { self.first(Call::new(&sql::HISTORY_READ).text(resource.as_str()).big(fence.0), ending).await },
+        )
     }
 
     fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
@@ -281,8 +270,7 @@ impl LeaseReader for PostgresStore {
                 Past::Oldest { after } => (&sql::HISTORY_AFTER, after.0),
             };
             let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
-            let rows = self.read(vec![call]).await?.take();
-            Ok(rows.iter().map(ending).collect::<Result<_, _>>()?)
+            self.all(call, ending).await
         })
     }
 }

@@ -6,6 +6,7 @@ use super::audit;
 use super::call::Call;
 use super::error::TripError;
 use super::row::{get, maybe_name};
+use super::schema;
 use super::sql;
 use super::tx::{Moment, Tx};
 use crate::store::{
@@ -108,11 +109,12 @@ pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Ve
 
 impl Upkeep for PostgresStore {
     fn schema(&self) -> Pending<'_, SchemaState> {
-        Box::pin(self.schema_look())
+        Box::pin(async move { schema::state(&self.read(vec![Call::new(&sql::SCHEMA_READ)]).await?.take()) })
     }
 
     fn unsafe_settings(&self) -> Pending<'_, Vec<String>> {
-        Box::pin(self.settings_unsafe())
+        let setting = |row: &Row| Ok(format!("{} = {}", get::<&str>(row, 0)?, get::<&str>(row, 1)?));
+        Box::pin(self.all(Call::new(&sql::SETTING_UNSAFE), setting))
     }
 
     fn purge(&self, what: Purge, before: Time, limit: u32) -> Pending<'_, u64> {

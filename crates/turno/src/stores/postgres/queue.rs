@@ -96,17 +96,11 @@ async fn is_busy(tx: &mut Tx<'_>, queue: QueueId) -> Result<bool, TripError> {
 
 impl QueueStore for PostgresStore {
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::QUEUE_FIND).text(name.as_str())]).await?.take();
-            Ok(rows.first().map(row::queue).transpose()?)
-        })
+        Box::pin(async move { self.first(Call::new(&sql::QUEUE_FIND).text(name.as_str()), row::queue).await })
     }
 
     fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
-        Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::QUEUE_LIST)]).await?.take();
-            Ok(rows.iter().map(row::queue).collect::<Result<_, _>>()?)
-        })
+        Box::pin(self.all(Call::new(&sql::QUEUE_LIST), row::queue))
     }
 
     /// Creates the queue or changes its policy, with its row locked.

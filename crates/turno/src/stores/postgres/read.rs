@@ -3,9 +3,11 @@
 use super::PostgresStore;
 use super::call::Call;
 use super::error::TripError;
+use super::row::garbled;
 use super::slot::Slot;
 use super::sql;
 use super::tx::{Answers, Moment};
+use crate::store::StoreError;
 use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
 use turno_core::life::Occasion;
@@ -15,6 +17,36 @@ impl PostgresStore {
     /// Makes one trip on a reader connection, with the settings that fix the query plans.
     pub(super) async fn read(&self, calls: Vec<Call<'_>>) -> Result<Answers, TripError> {
         self.read_on(free(&self.readers), calls).await
+    }
+
+    /// Returns all rows that a statement finds.
+    pub(super) async fn all<T>(
+        &self,
+        call: Call<'_>,
+        from_row: impl Fn(&Row) -> Result<T, TripError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(from_row).collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the first row that a statement finds, if there is one.
+    pub(super) async fn first<T>(
+        &self,
+        call: Call<'_>,
+        from_row: impl Fn(&Row) -> Result<T, TripError>,
+    ) -> Result<Option<T>, StoreError> {
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.first().map(from_row).transpose()?)
+    }
+
+    /// Returns the row of a statement that always has one.
+    pub(super) async fn only<T>(
+        &self,
+        call: Call<'_>,
+        from_row: impl Fn(&Row) -> Result<T, TripError>,
+    ) -> Result<T, StoreError> {
+        let name = &call.sql.name;
+        Ok(self.first(call, from_row).await?.ok_or_else(|| garbled(format!("{name} found no row")))?)
     }
 
     pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, TripError> {

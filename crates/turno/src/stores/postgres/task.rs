@@ -186,21 +186,15 @@ impl TaskReader for PostgresStore {
     }
 
     fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
-        Box::pin(async move {
-            let call = Call::new(&sql::NOTE_LIST).big(id.0).big(limit.into()).big(after);
-            let rows = self.read(vec![call]).await?.take();
-            let numbered = |row: &Row| Ok::<_, TripError>((get(row, 6)?, note(row)?));
-            Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
-        })
+        let call = Call::new(&sql::NOTE_LIST).big(id.0).big(limit.into()).big(after);
+        Box::pin(self.all(call, |row| Ok((get(row, 6)?, note(row)?))))
     }
 
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
         Box::pin(async move {
-            let rows = self.read(vec![Call::new(&sql::STOCK_READ).text(sku.as_str())]).await?.take();
-            let Some(row) = rows.first() else {
-                return Ok(None);
-            };
-            Ok(Some(StockLevel { quantity: get(row, 0)?, serials: get(row, 1)?, sku: sku.clone() }))
+            let call = Call::new(&sql::STOCK_READ).text(sku.as_str());
+            let level = |row: &Row| Ok(StockLevel { quantity: get(row, 0)?, serials: get(row, 1)?, sku: sku.clone() });
+            self.first(call, level).await
         })
     }
 }
