@@ -97,8 +97,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     }
     let bodies = deliveries.iter().flatten().flat_map(|delivery| &delivery.items).map(|(seq, _)| *seq).collect();
     let outcome = ClaimOutcome::Claimed { now, deliveries, bodies: Bodies::new(), more: more || left };
-    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
-    Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
+    Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), changes, moment.xid) })
 }
 
 fn heads<'a>(group: &'a ClaimGroup, from: HeadPosition, estimate: Time, limit: usize) -> Call<'a> {

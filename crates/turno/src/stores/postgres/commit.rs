@@ -130,8 +130,7 @@ impl PostgresStore {
                         link.put_back();
                     }
                 } else {
-                    link.abandon();
-                    link.put_back();
+                    link.cancel();
                 }
                 return Ok(plan.outcomes);
             }

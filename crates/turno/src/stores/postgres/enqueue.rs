@@ -7,7 +7,7 @@ use super::lane::{self, QueueLane};
 use super::purge;
 use super::row::{ITEM, get, item, maybe_name, name, size};
 use super::sql;
-use super::tx::{Moment, Plan, Tx, Write};
+use super::tx::{Moment, Plan, Tx};
 use crate::store::{EnqueueGroup, Outcomes};
 use std::collections::{HashMap, HashSet};
 use tokio_postgres::Row;
@@ -76,8 +76,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     }
     let (mut changes, answers) = group.decide(EnqueueRead { now, numbers: moment.numbers(), existing, fronts });
     changes.audit.extend(entries);
-    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
-    Ok(Plan::new(Outcomes::Enqueue(answers), write, moment.xid))
+    Ok(Plan::new(Outcomes::Enqueue(answers), changes, moment.xid))
 }
 
 /// Returns the queues in which a new item may change a head: it can fill a batch or replace the waiting item. Only

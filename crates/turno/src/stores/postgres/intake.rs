@@ -223,8 +223,7 @@ impl PostgresStore {
             let step = self.intake_plan(&mut link, queue, numbers).await;
             match step {
                 Ok(Step::Busy) => {
-                    link.abandon();
-                    link.put_back();
+                    link.cancel();
                     return Ok(None);
                 }
                 Ok(Step::Planned(plan, completed, refused)) => match self.finish(link, *plan).await {

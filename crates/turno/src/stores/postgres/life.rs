@@ -109,8 +109,7 @@ impl PostgresStore {
 
     async fn save_life(&self, link: Taken<'_>, start: Start) -> Result<(), StoreError> {
         if !start.begun.writes {
-            link.abandon();
-            link.put_back();
+            link.cancel();
             self.shared.enter(&start.words);
             return Ok(());
         }

@@ -8,11 +8,11 @@ use super::error::TripError;
 use super::lane::{self, QueueLane};
 use super::row::{body, done, get, item, maybe_name};
 use super::sql;
-use super::tx::{Answers, Moment, Plan, Tx, Write};
+use super::tx::{Answers, Moment, Plan, Tx};
 use crate::store::{ClearGroup, ManageGroup, Outcomes, TypingGroup};
 use std::collections::HashMap;
 use turno_core::id::{Fence, Key, Lane, Seq};
-use turno_core::queue::{Changes, ClearRead, Item, ManageRead, Managed};
+use turno_core::queue::{ClearRead, Item, ManageRead, Managed};
 use turno_core::time::Time;
 
 /// Locks the item's lane and head, reads the item and the front, spares deliveries that applications are completing,
@@ -65,7 +65,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, T
     let (now, item, done) = (moment.now, unfinished, finished);
     let read = ManageRead { now, item, done, front, spared, home, body: edited, numbers };
     let Managed { changes, answer, expired } = group.decide(read, head);
-    Ok(Plan::new(Outcomes::Manage { answer, expired }, write(changes), moment.xid))
+    Ok(Plan::new(Outcomes::Manage { answer, expired }, changes, moment.xid))
 }
 
 /// Locks the lane and its head, reads the front, spares deliveries that applications are completing, locks the audit,
@@ -89,7 +89,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, T
     let moment = tx.moment(&answers.take())?;
     let read = ClearRead { now: moment.now, front, spared };
     let (changes, cleared) = group.decide(read, key.as_ref(), head);
-    Ok(Plan::new(Outcomes::Clear(cleared), write(changes), moment.xid))
+    Ok(Plan::new(Outcomes::Clear(cleared), changes, moment.xid))
 }
 
 /// Finds handed-out items that applications are completing or have completed; see [`spared`].
@@ -124,9 +124,5 @@ pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup
     let fronts: HashMap<Lane, _> =
         lanes.iter().map(|(lane, _)| (lane.1, fronts.remove(lane).unwrap_or_default())).collect();
     let changes = group.decide(fronts, moment.now);
-    Ok(Plan::new(Outcomes::Typing, write(changes), moment.xid))
-}
-
-fn write(changes: Changes) -> Write {
-    if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) }
+    Ok(Plan::new(Outcomes::Typing, changes, moment.xid))
 }

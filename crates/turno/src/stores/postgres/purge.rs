@@ -36,8 +36,7 @@ impl PostgresStore {
                     return Ok(u64::try_from(count).unwrap_or_default());
                 }
                 Ok(None) => {
-                    link.abandon();
-                    link.put_back();
+                    link.cancel();
                     return Ok(0);
                 }
                 Err(failure) => self.failed(link, failure, &mut again).await?,

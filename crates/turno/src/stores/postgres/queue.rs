@@ -112,8 +112,7 @@ impl QueueStore for PostgresStore {
                 let mut link = self.keeper.take(&self.address).await?;
                 match put(&mut Tx::new(&mut link, &self.shared, None), &wanted, &text, &by).await {
                     Ok(Put { queue, entries, .. }) if entries.is_empty() => {
-                        link.abandon();
-                        link.put_back();
+                        link.cancel();
                         return Ok(queue);
                     }
                     Ok(Put { queue, changed, entries, xid }) => {

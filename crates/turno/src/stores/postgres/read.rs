@@ -81,8 +81,7 @@ impl PostgresStore {
             if pooler {
                 self.address.unprepared.store(true, Ordering::Relaxed);
             } else if !failure.is_lost() {
-                link.abandon();
-                link.put_back();
+                link.cancel();
             }
             if !(again && (pooler || (failure.is_lost() && !fresh))) {
                 return Err(failure);

@@ -24,8 +24,7 @@ impl PostgresStore {
             let mut link = self.keeper.take(&self.address).await?;
             match plan(&mut Tx::new(&mut link, &self.shared, None), group).await {
                 Ok((_, outcome, _)) if outcome.repaired.is_nothing() => {
-                    link.abandon();
-                    link.put_back();
+                    link.cancel();
                     return Ok(outcome);
                 }
                 Ok((changes, outcome, xid)) => {

@@ -7,7 +7,7 @@ use super::error::TripError;
 use super::lane::{self, QueueLane};
 use super::row::{self, ITEM, get, item, maybe_name};
 use super::sql;
-use super::tx::{Answers, Moment, Plan, Tx, Write};
+use super::tx::{Answers, Moment, Plan, Tx};
 use crate::store::{Outcomes, SettleGroup, SettleRead};
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
@@ -92,8 +92,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     shared.lanes.learn(tx.generation, rebirth, begins);
     let now = moment.now;
     let (changes, answers) = group.decide(SettleRead { now, loaded, head });
-    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
-    Ok(Plan::new(Outcomes::Settle { now, answers }, write, moment.xid))
+    Ok(Plan::new(Outcomes::Settle { now, answers }, changes, moment.xid))
 }
 
 /// Excludes deliveries from expiry that an application completes, or has completed, in its own transaction. The first

@@ -65,6 +65,12 @@ impl Slot {
 }
 
 impl Taken<'_> {
+    /// Abandons the open transaction and puts the connection back.
+    pub(super) fn cancel(self) {
+        self.abandon();
+        self.put_back();
+    }
+
     /// Puts the connection back for the next caller. No transaction may be open on it.
     pub(super) fn put_back(self) {
         let Taken { mut state, link, .. } = self;

@@ -88,8 +88,7 @@ impl PostgresStore {
         }
         .await;
         if !matches!(&seen, Err(failure) if failure.is_lost()) {
-            link.abandon();
-            link.put_back();
+            link.cancel();
         }
         seen
     }

@@ -155,9 +155,15 @@ pub(super) enum Write {
     Access(Box<AccessWrite>),
 }
 
+impl From<Changes> for Write {
+    fn from(changes: Changes) -> Write {
+        if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) }
+    }
+}
+
 impl Plan {
-    pub(super) fn new(outcomes: Outcomes, write: Write, xid: Option<String>) -> Plan {
-        Plan { outcomes, write, xid, bodies: Vec::new(), taken_in: Vec::new(), scan: None }
+    pub(super) fn new(outcomes: Outcomes, write: impl Into<Write>, xid: Option<String>) -> Plan {
+        Plan { outcomes, write: write.into(), xid, bodies: Vec::new(), taken_in: Vec::new(), scan: None }
     }
 
     pub(super) fn changes(&self) -> Option<&Changes> {
