@@ -119,6 +119,15 @@ fn unknown<T: Send + 'static>() -> Pending<'static, T> {
     ready(Err(StoreError::Bug("the model knows only leases and queues")))
 }
 
+/// Implements methods that are not about leases or queues.
+macro_rules! unknown {
+    ($($method:ident($($argument:ty),*) -> $answer:ty;)*) => {
+        $(fn $method(&self, $(_: $argument),*) -> Pending<'_, $answer> {
+            unknown()
+        })*
+    };
+}
+
 impl Store for Model {
     fn describe(&self) -> &str {
         "memory"
@@ -160,16 +169,16 @@ impl Store for Model {
         }
     }
 
-    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
-        unknown()
-    }
-
     fn hint(&self) -> Pending<'_, Hint> {
         Box::pin(std::future::pending())
     }
 
     fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
         ready(Ok(()))
+    }
+
+    unknown! {
+        apply_line(Apply, Option<Arc<dyn Effect>>) -> LineStep;
     }
 }
 
@@ -180,26 +189,20 @@ impl LeaseReader for Model {
         ready(Ok(Peeked { now: self.now(), epoch: Epoch::default(), states }))
     }
 
-    fn lines(&self, _after: Option<Resource>, _limit: u32) -> Pending<'_, Vec<State>> {
-        unknown()
-    }
-
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
         let rows = self.rows();
         let found = rows.history.iter().find(|(of, ending)| *of == resource && ending.grant.fence == fence);
         ready(Ok(found.map(|(_, ending)| ending.clone())))
     }
 
-    fn history(&self, _resource: Resource, _from: Past, _limit: u32) -> Pending<'_, Vec<Ending>> {
-        unknown()
-    }
-
     fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
         ready(Ok(self.rows().db.due_leases(self.now(), limit as usize)))
     }
 
-    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
-        unknown()
+    unknown! {
+        lines(Option<Resource>, u32) -> Vec<State>;
+        history(Resource, Past, u32) -> Vec<Ending>;
+        leases(LeaseQuery) -> Peeked;
     }
 }
 
@@ -292,88 +295,46 @@ impl DestinationStore for Model {
         ready(Ok(Vec::new()))
     }
 
-    fn put_destination(&self, _queue: QueueId, _destination: Destination, _news: Option<Event>) -> Pending<'_, bool> {
-        unknown()
+    unknown! {
+        put_destination(QueueId, Destination, Option<Event>) -> bool;
     }
 }
 
 impl TaskReader for Model {
-    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
-        unknown()
-    }
-
-    fn task_look(&self, _id: TaskId) -> Pending<'_, TaskPage> {
-        unknown()
-    }
-
-    fn tasks(&self, _query: TaskQuery) -> Pending<'_, TaskPage> {
-        unknown()
-    }
-
-    fn task_notes(&self, _id: TaskId, _after: i64, _limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
-        unknown()
-    }
-
-    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
-        unknown()
+    unknown! {
+        task(TaskId) -> Option<Task>;
+        task_look(TaskId) -> TaskPage;
+        tasks(TaskQuery) -> TaskPage;
+        task_notes(TaskId, i64, u32) -> Vec<(i64, Note)>;
+        stock(Sku) -> Option<StockLevel>;
     }
 }
 
 impl AccessStore for Model {
-    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
-        unknown()
-    }
-
-    fn link(&self, _hash: Hash) -> Pending<'_, Option<Link>> {
-        unknown()
-    }
-
-    fn admins(&self) -> Pending<'_, i64> {
-        unknown()
-    }
-
-    fn epoch(&self) -> Pending<'_, Epoch> {
-        unknown()
-    }
-
-    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
-        unknown()
-    }
-
-    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
-        unknown()
-    }
-
-    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
-        unknown()
-    }
-
-    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
-        unknown()
-    }
-
-    fn renew_session(&self, _id: String, _until: Time) -> Pending<'_, bool> {
-        unknown()
+    unknown! {
+        token(Hash) -> TokenFound;
+        link(Hash) -> Option<Link>;
+        admins() -> i64;
+        epoch() -> Epoch;
+        person(UserId) -> Option<Person>;
+        people(Option<UserId>, u32) -> Vec<Person>;
+        tokens(Option<UserId>, Option<String>, u32) -> Vec<Token>;
+        touch_tokens(Vec<(String, Time)>) -> ();
+        renew_session(String, Time) -> bool;
     }
 }
 
 impl AuditReader for Model {
-    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
-        unknown()
-    }
-
-    fn audit_head(&self) -> Pending<'_, Head> {
-        unknown()
+    unknown! {
+        audit(AuditQuery) -> Vec<Entry>;
+        audit_head() -> Head;
     }
 }
 
 impl AnswerStore for Model {
-    fn answer(&self, _of: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        unknown()
-    }
-
-    fn keep_answer(&self, _of: Once, _answer: Answer, _at: Time, _lapsed: Time) -> Pending<'_, Answer> {
-        unknown()
+    unknown! {
+        answer(Once) -> Option<(Answer, Time)>;
+        keep_answer(Once, Answer, Time, Time) -> Answer;
     }
 }
 
@@ -391,38 +352,21 @@ impl EventStore for Model {
         ready(Ok(self.rows().db.stream.span()))
     }
 
-    fn purge_events(&self, _before: Time, _limit: u32) -> Pending<'_, u64> {
-        unknown()
+    unknown! {
+        purge_events(Time, u32) -> u64;
     }
 }
 
 impl Upkeep for Model {
-    fn count_purgeable(&self, _queue: QueueId, _before: Time) -> Pending<'_, u64> {
-        unknown()
-    }
-
     fn schema(&self) -> Pending<'_, SchemaState> {
         ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
     }
 
-    fn purge(&self, _what: Purge, _before: Time, _limit: u32) -> Pending<'_, u64> {
-        unknown()
-    }
-
-    fn purge_leases(
-        &self,
-        _after: Option<Resource>,
-        _before: Time,
-        _limit: u32,
-    ) -> Pending<'_, (u64, Option<Resource>)> {
-        unknown()
-    }
-
-    fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
-        unknown()
-    }
-
-    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
-        unknown()
+    unknown! {
+        count_purgeable(QueueId, Time) -> u64;
+        purge(Purge, Time, u32) -> u64;
+        purge_leases(Option<Resource>, Time, u32) -> (u64, Option<Resource>);
+        check(Check, u32) -> Vec<Finding>;
+        backup(std::path::PathBuf) -> ();
     }
 }
