@@ -26,91 +26,43 @@ pub use console::{Link, LinkFor};
 use crate::audit::Hash;
 use crate::fault::{UnknownWord, Vocabulary};
 use crate::id::{QueueName, Resource, UserId};
+use crate::named::named;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that a user may be allowed to do. Reading leases needs no permission, only a valid token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Permission {
-    /// Process tasks.
-    InventoryManage,
-    /// Claim, renew and release leases.
-    LeasesUse,
-    /// Enqueue items.
-    QueuesProduce,
-    /// Claim items and settle them.
-    QueuesConsume,
-    /// Override the leases of other holders.
-    LocksOverride,
-    /// Change queues, retry and cancel items.
-    QueuesManage,
-    /// Read the audit.
-    AuditRead,
-    /// Manage people and their tokens.
-    UsersManage,
-    /// Manage sources and their synchronisation.
-    SyncManage,
-    /// Make sessions for an application's own users, and act on their behalf.
-    SessionsMint,
-    /// Read queues, their items and payloads.
-    QueuesRead,
-    /// Read tasks and stock.
-    TasksRead,
-    /// Read the metrics.
-    MetricsRead,
-}
-
-impl Permission {
-    /// Every permission.
-    pub const ALL: [Permission; 13] = [
-        Permission::InventoryManage,
-        Permission::LeasesUse,
-        Permission::QueuesProduce,
-        Permission::QueuesConsume,
-        Permission::LocksOverride,
-        Permission::QueuesManage,
-        Permission::AuditRead,
-        Permission::UsersManage,
-        Permission::SyncManage,
-        Permission::SessionsMint,
-        Permission::QueuesRead,
-        Permission::TasksRead,
-        Permission::MetricsRead,
-    ];
-
-    /// Returns its name in the API and in the databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Permission::InventoryManage => "inventory.manage",
-            Permission::LeasesUse => "leases.use",
-            Permission::QueuesProduce => "queues.produce",
-            Permission::QueuesConsume => "queues.consume",
-            Permission::LocksOverride => "locks.override",
-            Permission::QueuesManage => "queues.manage",
-            Permission::AuditRead => "audit.read",
-            Permission::UsersManage => "users.manage",
-            Permission::SyncManage => "sync.manage",
-            Permission::SessionsMint => "sessions.mint",
-            Permission::QueuesRead => "queues.read",
-            Permission::TasksRead => "tasks.read",
-            Permission::MetricsRead => "metrics.read",
-        }
-    }
-}
-
-impl fmt::Display for Permission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Permission {
-    type Err = UnknownWord;
-    fn from_str(text: &str) -> Result<Permission, UnknownWord> {
-        Vocabulary::Permission.find(text, &Permission::ALL, Permission::as_str)
-    }
+named! {
+    /// One thing that a user may be allowed to do. Reading leases needs no permission, only a valid token.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Permission {
+        /// Process tasks.
+        InventoryManage = "inventory.manage",
+        /// Claim, renew and release leases.
+        LeasesUse = "leases.use",
+        /// Enqueue items.
+        QueuesProduce = "queues.produce",
+        /// Claim items and settle them.
+        QueuesConsume = "queues.consume",
+        /// Override the leases of other holders.
+        LocksOverride = "locks.override",
+        /// Change queues, retry and cancel items.
+        QueuesManage = "queues.manage",
+        /// Read the audit.
+        AuditRead = "audit.read",
+        /// Manage people and their tokens.
+        UsersManage = "users.manage",
+        /// Manage sources and their synchronisation.
+        SyncManage = "sync.manage",
+        /// Make sessions for an application's own users, and act on their behalf.
+        SessionsMint = "sessions.mint",
+        /// Read queues, their items and payloads.
+        QueuesRead = "queues.read",
+        /// Read tasks and stock.
+        TasksRead = "tasks.read",
+        /// Read the metrics.
+        MetricsRead = "metrics.read",
+    } else Vocabulary::Permission
 }
 
 /// A set of permissions.
@@ -203,28 +155,21 @@ impl FromStr for Permissions {
     }
 }
 
-/// The role of a person, which gives permissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// May read.
-    Viewer,
-    /// May also process tasks and use leases and queues.
-    Editor,
-    /// May do everything.
-    Admin,
+named! {
+    /// The role of a person, which gives permissions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        /// May read.
+        Viewer = "viewer",
+        /// May also process tasks and use leases and queues.
+        Editor = "editor",
+        /// May do everything.
+        Admin = "admin",
+    } else Vocabulary::Role
 }
 
 impl Role {
-    /// Returns its name in the API and in the databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Viewer => "viewer",
-            Role::Editor => "editor",
-            Role::Admin => "admin",
-        }
-    }
-
     /// Returns the permissions of the role.
     pub fn permissions(self) -> Permissions {
         use Permission::{InventoryManage, LeasesUse, QueuesConsume, QueuesProduce};
@@ -236,13 +181,6 @@ impl Role {
                 .or(Permissions::TO_READ),
             Role::Admin => Permissions::all(),
         }
-    }
-}
-
-impl FromStr for Role {
-    type Err = UnknownWord;
-    fn from_str(text: &str) -> Result<Role, UnknownWord> {
-        Vocabulary::Role.find(text, &[Role::Viewer, Role::Editor, Role::Admin], Role::as_str)
     }
 }
 
@@ -304,25 +242,16 @@ pub struct Token {
     pub last_used_at: Option<Time>,
 }
 
-/// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TokenKind {
-    /// A long-lived token for a person or a program.
-    Token,
-    /// A session that an application made for one of its own users.
-    Session,
-    /// A console session.
-    Console,
-}
-
-impl TokenKind {
-    /// Returns its name in the API and in the databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TokenKind::Token => "token",
-            TokenKind::Session => "session",
-            TokenKind::Console => "console",
-        }
+named! {
+    /// The kind of a token.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TokenKind {
+        /// A long-lived token for a person or a program.
+        Token = "token",
+        /// A session that an application made for one of its own users.
+        Session = "session",
+        /// A console session.
+        Console = "console",
     }
 }
 

@@ -368,8 +368,6 @@ mod tests {
         for action in AuditAction::ALL {
             assert_eq!(action.as_str().parse(), Ok(action));
         }
-        let named = include_str!("audit/action.rs").matches("=> \"").count();
-        assert_eq!(AuditAction::ALL.len(), named, "`ALL` has every name of `as_str`");
         assert_eq!("Queue_put".parse::<AuditAction>(), Err(UnknownAction("Queue_put".to_owned())));
     }
 

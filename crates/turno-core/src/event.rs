@@ -7,30 +7,32 @@ mod name;
 
 pub use name::EventName;
 
-use crate::fault::{UnknownWord, Vocabulary};
+use crate::fault::Vocabulary;
 use crate::id::{BadName, Fence, UserId};
 use crate::lease::Reason;
+use crate::named::named;
 use crate::queue::Kind;
 use crate::time::Time;
-use std::str::FromStr;
 use std::sync::Arc;
 
-/// The stream that an event belongs to. A listener subscribes to topics.
-///
-/// A new topic needs a migration that excludes older programs, because they cannot read its events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Topic {
-    /// Leases: claimed, released, lost, requested.
-    Leases,
-    /// Tasks: created, changed, finalized.
-    Tasks,
-    /// Lane and inbox queues: failures, exhausted items, and the health of their destinations. Processed items have no
-    /// events, because there are too many of them.
-    Queues,
-    /// Sync queues and their sources: as for [`Topic::Queues`], and one event for every key that was delivered.
-    Sync,
-    /// Audit: overrides, retries, purges, changes of access.
-    Audit,
+named! {
+    /// The stream that an event belongs to. A listener subscribes to topics.
+    ///
+    /// A new topic needs a migration that excludes older programs, because they cannot read its events.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Topic {
+        /// Leases: claimed, released, lost, requested.
+        Leases = "leases",
+        /// Tasks: created, changed, finalized.
+        Tasks = "tasks",
+        /// Lane and inbox queues: failures, exhausted items, and the health of their destinations. Processed items have no
+        /// events, because there are too many of them.
+        Queues = "queues",
+        /// Sync queues and their sources: as for [`Topic::Queues`], and one event for every key that was delivered.
+        Sync = "sync",
+        /// Audit: overrides, retries, purges, changes of access.
+        Audit = "audit",
+    } else Vocabulary::Topic
 }
 
 impl Topic {
@@ -41,27 +43,6 @@ impl Topic {
             Kind::Lane | Kind::Inbox => Topic::Queues,
             Kind::Sync => Topic::Sync,
         }
-    }
-
-    /// Every topic.
-    pub const ALL: [Topic; 5] = [Topic::Leases, Topic::Tasks, Topic::Queues, Topic::Sync, Topic::Audit];
-
-    /// Returns the topic's name in the live stream.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Topic::Leases => "leases",
-            Topic::Tasks => "tasks",
-            Topic::Queues => "queues",
-            Topic::Sync => "sync",
-            Topic::Audit => "audit",
-        }
-    }
-}
-
-impl FromStr for Topic {
-    type Err = UnknownWord;
-    fn from_str(text: &str) -> Result<Topic, UnknownWord> {
-        Vocabulary::Topic.find(text, &Topic::ALL, Topic::as_str)
     }
 }
 

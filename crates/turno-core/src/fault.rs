@@ -123,6 +123,14 @@ pub enum Vocabulary {
     Role,
     /// The topics of events.
     Topic,
+    /// The reasons for which an ownership ends.
+    Reason,
+    /// The causes of the end of an ownership.
+    Cause,
+    /// The directions of a line.
+    Movement,
+    /// The statuses of a line.
+    LineStatus,
 }
 
 impl Vocabulary {
@@ -134,6 +142,10 @@ impl Vocabulary {
             Vocabulary::Permission => "permission",
             Vocabulary::Role => "role",
             Vocabulary::Topic => "topic",
+            Vocabulary::Reason => "reason",
+            Vocabulary::Cause => "cause",
+            Vocabulary::Movement => "movement",
+            Vocabulary::LineStatus => "line_status",
         }
     }
 

@@ -30,8 +30,10 @@ pub use command::{Action, Beat, Command, Decision, Outcome, Refused};
 pub use decide::decide;
 pub use lost::Lost;
 
+use crate::fault::Vocabulary;
 use crate::id::{BadName, Fence, Instance, Resource, UserId};
 use crate::limits::{BEAT_MIN, SPAN_MAX, SPAN_MIN};
+use crate::named::named;
 use crate::queue::BadPolicy;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -231,32 +233,36 @@ pub struct Grant {
     pub idle: bool,
 }
 
-/// How an ownership ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// The ownership reached its expiry.
-    Expired,
-    /// The holder released it.
-    Released,
-    /// An override, or disabling the holder, ended it.
-    Forced,
+named! {
+    /// How an ownership ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Reason {
+        /// The ownership reached its expiry.
+        Expired = "expired",
+        /// The holder released it.
+        Released = "released",
+        /// An override, or disabling the holder, ended it.
+        Forced = "forced",
+    } else Vocabulary::Reason
 }
 
-/// Why an ownership ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
-    /// No heartbeat arrived in time.
-    NoHeartbeat,
-    /// The person was idle, so heartbeats did not renew it.
-    Idle,
-    /// The rolling timeout passed without work.
-    RollingTimeout,
-    /// A user with the right to do so forced a release or a claim.
-    Override,
-    /// The holder's account was disabled.
-    UserDisabled,
-    /// The holder released it.
-    Released,
+named! {
+    /// Why an ownership ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Cause {
+        /// No heartbeat arrived in time.
+        NoHeartbeat = "no_heartbeat",
+        /// The person was idle, so heartbeats did not renew it.
+        Idle = "idle",
+        /// The rolling timeout passed without work.
+        RollingTimeout = "rolling_timeout",
+        /// A user with the right to do so forced a release or a claim.
+        Override = "override",
+        /// The holder's account was disabled.
+        UserDisabled = "user_disabled",
+        /// The holder released it.
+        Released = "released",
+    } else Vocabulary::Cause
 }
 
 /// The end of one ownership. It is stored so that the former holder can be told how the ownership ended.

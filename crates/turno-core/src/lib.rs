@@ -13,6 +13,8 @@
 //! This crate has no I/O, no clock, no randomness and no `async`, so that the engine, the simulator and the tests all
 //! run the same functions. Both stores call them, so SQLite and PostgreSQL follow the same rules.
 
+mod named;
+
 pub mod access;
 pub mod audit;
 pub mod destination;

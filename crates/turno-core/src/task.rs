@@ -26,14 +26,14 @@ pub use line::{
 pub use stock::{Posting, Stock, post};
 
 use crate::audit::Actor;
-use crate::fault::{Invalid, UnknownWord, Vocabulary};
+use crate::fault::{Invalid, Vocabulary};
 use crate::id::{Fence, Once, Resource, UserId};
 use crate::lease;
+use crate::named::named;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::str::FromStr;
 
 /// The number of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,48 +64,28 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// The status of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// The task is being written. Every user with the permission may edit it.
-    Draft,
-    /// The task can be claimed.
-    Ready,
-    /// The task was claimed. Its holder may have released it since without finishing it.
-    Processing,
-    /// Some lines are applied and some are not: a finalize is under way, ended early, or had lines that failed. The
-    /// task can be claimed.
-    PartiallyCompleted,
-    /// Every line is applied.
-    Completed,
-    /// The task will not be processed.
-    Cancelled,
+named! {
+    /// The status of a task.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Status {
+        /// The task is being written. Every user with the permission may edit it.
+        Draft = "draft",
+        /// The task can be claimed.
+        Ready = "ready",
+        /// The task was claimed. Its holder may have released it since without finishing it.
+        Processing = "processing",
+        /// Some lines are applied and some are not: a finalize is under way, ended early, or had lines that failed. The
+        /// task can be claimed.
+        PartiallyCompleted = "partially_completed",
+        /// Every line is applied.
+        Completed = "completed",
+        /// The task will not be processed.
+        Cancelled = "cancelled",
+    } else Vocabulary::TaskStatus
 }
 
 impl Status {
-    /// Every status.
-    pub const ALL: [Status; 6] = [
-        Status::Draft,
-        Status::Ready,
-        Status::Processing,
-        Status::PartiallyCompleted,
-        Status::Completed,
-        Status::Cancelled,
-    ];
-
-    /// Returns its name in the API and in the databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Draft => "draft",
-            Status::Ready => "ready",
-            Status::Processing => "processing",
-            Status::PartiallyCompleted => "partially_completed",
-            Status::Completed => "completed",
-            Status::Cancelled => "cancelled",
-        }
-    }
-
     /// Returns whether the task can be claimed.
     pub fn lockable(self) -> bool {
         matches!(self, Status::Ready | Status::Processing | Status::PartiallyCompleted)
@@ -115,13 +95,6 @@ impl Status {
     /// line's own transaction, so that a finalize that ends early leaves no task that looks untouched.
     pub fn with_applied_line(self) -> Status {
         if self == Status::Processing { Status::PartiallyCompleted } else { self }
-    }
-}
-
-impl FromStr for Status {
-    type Err = UnknownWord;
-    fn from_str(text: &str) -> Result<Status, UnknownWord> {
-        Vocabulary::TaskStatus.find(text, &Status::ALL, Status::as_str)
     }
 }
 

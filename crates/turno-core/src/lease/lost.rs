@@ -1,40 +1,8 @@
-//! How an ownership ended, in the words of the API, and the answer to a former holder.
+//! How an ownership ended, as its former holder sees it.
 
 use super::{Beat, Cause, Ending, Holder, Reason, State};
 use crate::id::UserId;
 use crate::time::Time;
-
-impl Reason {
-    /// Every reason.
-    pub const ALL: [Reason; 3] = [Reason::Expired, Reason::Released, Reason::Forced];
-
-    /// Returns its name in the API and in the databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Reason::Expired => "expired",
-            Reason::Released => "released",
-            Reason::Forced => "forced",
-        }
-    }
-}
-
-impl Cause {
-    /// Every cause.
-    pub const ALL: [Cause; 6] =
-        [Cause::NoHeartbeat, Cause::Idle, Cause::RollingTimeout, Cause::Override, Cause::UserDisabled, Cause::Released];
-
-    /// Returns its name in the API and in the databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cause::NoHeartbeat => "no_heartbeat",
-            Cause::Idle => "idle",
-            Cause::RollingTimeout => "rolling_timeout",
-            Cause::Override => "override",
-            Cause::UserDisabled => "user_disabled",
-            Cause::Released => "released",
-        }
-    }
-}
 
 impl Beat {
     /// Returns whether the heartbeat renewed the lease.

@@ -2,32 +2,26 @@
 
 use crate::id::Seq;
 use crate::limits::{ATTEMPTS_MAX, BACKOFF_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
+use crate::named::named;
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How items of a queue relate to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The items of a key are handed out in order, one delivery at a time, grouped by a window.
-    Lane,
-    /// Each item is handed out once, in no promised order.
-    Inbox,
-    /// A key has at most one unfinished item. A newer change replaces it.
-    Sync,
+named! {
+    /// How items of a queue relate to each other.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Kind {
+        /// The items of a key are handed out in order, one delivery at a time, grouped by a window.
+        Lane = "lane",
+        /// Each item is handed out once, in no promised order.
+        Inbox = "inbox",
+        /// A key has at most one unfinished item. A newer change replaces it.
+        Sync = "sync",
+    }
 }
 
 impl Kind {
-    /// Returns the name of the kind in configuration, API and databases.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Lane => "lane",
-            Kind::Inbox => "inbox",
-            Kind::Sync => "sync",
-        }
-    }
-
     /// Returns whether each item needs a key. The items of a key form a lane.
     pub fn needs_key(self) -> bool {
         self != Kind::Inbox

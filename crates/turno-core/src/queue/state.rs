@@ -1,63 +1,27 @@
 //! The state of an item, as people see it.
 
 use super::{Ended, Item, Last};
-use crate::fault::{UnknownWord, Vocabulary};
+use crate::fault::Vocabulary;
+use crate::named::named;
 use crate::time::Time;
-use std::fmt;
-use std::str::FromStr;
 
-/// The state of an item. Every item is in exactly one state. Counts and lists of a queue use these states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemState {
-    /// The item waits for its turn. A sync item with a newer change during its delivery is pending, too.
-    Pending,
-    /// A worker has the item.
-    InProcess,
-    /// A worker acked the item.
-    Processed,
-    /// The last attempt failed or expired. The item will be retried.
-    Error,
-    /// The item has no attempts left.
-    Exhausted,
-    /// A person cancelled the item.
-    Cancelled,
-}
-
-impl ItemState {
-    /// Every state.
-    pub const ALL: [ItemState; 6] = [
-        ItemState::Pending,
-        ItemState::InProcess,
-        ItemState::Processed,
-        ItemState::Error,
-        ItemState::Exhausted,
-        ItemState::Cancelled,
-    ];
-
-    /// Returns the state's name in the API and in the stores' statements.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ItemState::Pending => "pending",
-            ItemState::InProcess => "in_process",
-            ItemState::Processed => "processed",
-            ItemState::Error => "error",
-            ItemState::Exhausted => "exhausted",
-            ItemState::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl fmt::Display for ItemState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ItemState {
-    type Err = UnknownWord;
-    fn from_str(text: &str) -> Result<ItemState, UnknownWord> {
-        Vocabulary::ItemState.find(text, &ItemState::ALL, ItemState::as_str)
-    }
+named! {
+    /// The state of an item. Every item is in exactly one state. Counts and lists of a queue use these states.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ItemState {
+        /// The item waits for its turn. A sync item with a newer change during its delivery is pending, too.
+        Pending = "pending",
+        /// A worker has the item.
+        InProcess = "in_process",
+        /// A worker acked the item.
+        Processed = "processed",
+        /// The last attempt failed or expired. The item will be retried.
+        Error = "error",
+        /// The item has no attempts left.
+        Exhausted = "exhausted",
+        /// A person cancelled the item.
+        Cancelled = "cancelled",
+    } else Vocabulary::ItemState
 }
 
 impl From<Ended> for ItemState {

@@ -1,6 +1,7 @@
 //! Compares a source with its last deliveries.
 
 use super::digest;
+use crate::named::named;
 
 /// The state of a key: in the table, at the destination and in the queue, read at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,25 +20,16 @@ pub struct KeyState {
     pub exhausted: bool,
 }
 
-/// How a key differs between the source and the destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Difference {
-    /// The key was never delivered.
-    Missing,
-    /// The last delivery had other data.
-    Differs,
-    /// The key is active at the destination, but has no current row any more.
-    Gone,
-}
-
-impl Difference {
-    /// Returns its name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Difference::Missing => "missing",
-            Difference::Differs => "differs",
-            Difference::Gone => "gone",
-        }
+named! {
+    /// How a key differs between the source and the destination.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Difference {
+        /// The key was never delivered.
+        Missing = "missing",
+        /// The last delivery had other data.
+        Differs = "differs",
+        /// The key is active at the destination, but has no current row any more.
+        Gone = "gone",
     }
 }
 

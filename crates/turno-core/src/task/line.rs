@@ -3,25 +3,28 @@
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
 use crate::event::{Event, EventName, Topic};
-use crate::fault::{Fault, Invalid};
+use crate::fault::{Fault, Invalid, Vocabulary};
 use crate::id::{BadName, Fence, Numbers, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
+use crate::named::named;
 use crate::text::clip_text;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// The direction of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Movement {
-    /// Into stock.
-    #[default]
-    In,
-    /// Out of stock.
-    Out,
+named! {
+    /// The direction of a line.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Movement {
+        /// Into stock.
+        #[default]
+        In = "in",
+        /// Out of stock.
+        Out = "out",
+    } else Vocabulary::Movement
 }
 
 /// The goods that a line moves.
@@ -70,18 +73,20 @@ impl Goods {
     }
 }
 
-/// The status of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LineStatus {
-    /// The line is not applied yet.
-    Pending,
-    /// The holder has marked the line as checked.
-    Validated,
-    /// The effect of the line is stored.
-    Applied,
-    /// The effect refused the line. The line can be changed and applied again.
-    Failed,
+named! {
+    /// The status of a line.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LineStatus {
+        /// The line is not applied yet.
+        Pending = "pending",
+        /// The holder has marked the line as checked.
+        Validated = "validated",
+        /// The effect of the line is stored.
+        Applied = "applied",
+        /// The effect refused the line. The line can be changed and applied again.
+        Failed = "failed",
+    } else Vocabulary::LineStatus
 }
 
 /// The reason why a line cannot be applied.

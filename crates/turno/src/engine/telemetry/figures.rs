@@ -2,7 +2,6 @@
 //!
 //! Labels are bounded: fixed words, and the names of the first queues.
 
-use super::life::cause;
 use crate::store::Group;
 use metrics::{Counter, Histogram};
 use std::collections::HashMap;
@@ -214,7 +213,7 @@ impl Figures {
 
     /// Counts an expired ownership.
     pub(super) fn expired(&self, why: Cause) {
-        self.count_lease(EXPIRE, cause(why));
+        self.count_lease(EXPIRE, why.as_str());
     }
 
     fn count_lease(&self, action: usize, outcome: &'static str) {

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tracing::field::display;
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Resource};
-use turno_core::lease::{Action, Beat, Cause, Command, Ending, Outcome, Refused, State};
+use turno_core::lease::{Action, Beat, Command, Ending, Outcome, Refused, State};
 use turno_core::queue::{DeliveryRef, FrontItem, WorkerName};
 use turno_core::time::Time;
 
@@ -133,7 +133,7 @@ impl Line {
             Line::Lease(line) => write_lease(level, line, count),
             Line::Expired { resource, ending } => {
                 let (holder, fence) = (&ending.grant.holder.user, ending.grant.fence.0);
-                write_line!(level, %resource, by = %holder, fence, why = cause(ending.cause), "lease expired");
+                write_line!(level, %resource, by = %holder, fence, why = ending.cause.as_str(), "lease expired");
             }
             _ => {}
         }
@@ -188,24 +188,13 @@ fn why(refused: &Refused) -> &'static str {
         Refused::HeldBy { .. } => "held",
         Refused::OfferedTo { .. } => "offered to another",
         Refused::Lost { ending: None } => "lost",
-        Refused::Lost { ending: Some(ending) } => cause(ending.cause),
+        Refused::Lost { ending: Some(ending) } => ending.cause.as_str(),
         Refused::Pinned => "being finished",
         Refused::LineFull => "line full",
         Refused::AlreadyHolder => "already holder",
         Refused::IdleMissing => "idle_ms missing",
         Refused::TtlOutOfBounds { .. } => "ttl out of bounds",
         Refused::KeepOutOfBounds { .. } => "keep out of bounds",
-    }
-}
-
-pub(super) fn cause(cause: Cause) -> &'static str {
-    match cause {
-        Cause::NoHeartbeat => "no_heartbeat",
-        Cause::Idle => "idle",
-        Cause::RollingTimeout => "rolling_timeout",
-        Cause::Override => "override",
-        Cause::UserDisabled => "user_disabled",
-        Cause::Released => "released",
     }
 }
 

@@ -6,9 +6,11 @@ pub(super) mod task;
 
 use super::error::TripError;
 use crate::store::QueueRow;
+use std::str::FromStr;
 use std::sync::Arc;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
+use turno_core::fault::UnknownWord;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, UncountedDelivery, WorkerName};
 use turno_core::time::Time;
@@ -27,6 +29,11 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, 
 
 pub(super) fn garbled(what: impl std::fmt::Display) -> TripError {
     TripError::Garbled(format!("the database holds something that this version cannot have written: {what}"))
+}
+
+/// Parses one of the core's fixed names.
+pub(super) fn parsed<T: FromStr<Err = UnknownWord>>(text: &str) -> Result<T, TripError> {
+    text.parse().map_err(garbled)
 }
 
 /// Reads a column that holds a name.

@@ -46,23 +46,6 @@ pub(super) fn damaged(at: usize, why: impl std::error::Error + Send + Sync + 'st
     Error::FromSqlConversionFailure(at, Type::Text, Box::new(why))
 }
 
-/// A word in the database that this program does not know.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:?} is an unknown word")]
-struct BadWord(String);
-
-/// Reads a column that holds one of these words.
-pub(super) fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
-    let text = row.get_ref(at)?.as_str()?;
-    let found = words.iter().find(|(_, word)| *word == text);
-    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, BadWord(text.to_owned())))
-}
-
-pub(super) fn to_word<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
-    let found = words.iter().find(|(known, _)| *known == value);
-    found.map(|(_, word)| *word).expect("every variant has its word")
-}
-
 /// Reads a value that the core parses from text.
 pub(super) fn parsed<T: FromStr<Err = UnknownWord>>(row: &Row<'_>, at: usize) -> Result<T, Error> {
     row.get_ref(at)?.as_str()?.parse().map_err(|unknown| damaged(at, unknown))

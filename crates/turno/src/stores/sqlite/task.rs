@@ -1,8 +1,8 @@
 //! Tasks: a task command, reads, and the history.
 
 use super::read::{all, execute, first, only};
-use super::row::task::{MOVEMENTS, STATUSES, line as line_from_row, task as task_from_row};
-use super::row::{json, name, name_if, to_word};
+use super::row::task::{line as line_from_row, task as task_from_row};
+use super::row::{json, name, name_if};
 use super::{SqliteStore, audit, lease, now, numbers, sql, stock};
 use crate::clock::Clock;
 use crate::store::{
@@ -99,11 +99,11 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
     };
     let values = params![
         line.number,
-        to_word(line.movement, &MOVEMENTS),
+        line.movement.as_str(),
         line.sku.as_str(),
         quantity,
         serials,
-        to_word(line.status, &STATUSES),
+        line.status.as_str(),
         line.error.as_ref().map(json),
         line.applied.as_ref().map(|(at, _, _)| at.0),
         line.applied.as_ref().map(|(_, fence, _)| fence.0),

@@ -5,11 +5,11 @@
 //! parses the ending.
 
 use super::super::error::TripError;
-use super::{garbled, get, maybe_name, name};
+use super::{garbled, get, maybe_name, name, parsed};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 use turno_core::id::{Fence, Instance, Resource, UserId};
-use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
+use turno_core::lease::{Ending, Grant, Holder, Offer, Request, State, Ticket};
 use turno_core::time::{Span, Time};
 
 /// Reads the state from the columns from `at` on: eleven of the grant, then `waiting`, `ended` and `look_at`.
@@ -35,8 +35,8 @@ pub(in super::super) fn ending(row: &Row) -> Result<Ending, TripError> {
     Ok(Ending {
         grant: grant(row, 0)?,
         at: Time(get(row, 11)?),
-        reason: reason_from(get(row, 12)?)?,
-        cause: cause_from(get(row, 13)?)?,
+        reason: parsed(get(row, 12)?)?,
+        cause: parsed(get(row, 13)?)?,
         by: maybe_name(row, 14, UserId::new)?,
         note: get(row, 15)?,
     })
@@ -109,16 +109,6 @@ impl Ended<'_> {
         let (locked_at, worked_at, heartbeat_at, expires_at) = times;
         let holder = Holder { user, name, instance };
         let grant = Grant { holder, fence, claim, ttl, locked_at, worked_at, heartbeat_at, expires_at, idle };
-        Ok(Ending { grant, at, reason: reason_from(reason)?, cause: cause_from(cause)?, by, note })
+        Ok(Ending { grant, at, reason: parsed(reason)?, cause: parsed(cause)?, by, note })
     }
-}
-
-fn reason_from(text: &str) -> Result<Reason, TripError> {
-    let found = Reason::ALL.into_iter().find(|reason| reason.as_str() == text);
-    found.ok_or_else(|| garbled(format!("reason = {text}")))
-}
-
-fn cause_from(text: &str) -> Result<Cause, TripError> {
-    let found = Cause::ALL.into_iter().find(|cause| cause.as_str() == text);
-    found.ok_or_else(|| garbled(format!("cause = {text}")))
 }

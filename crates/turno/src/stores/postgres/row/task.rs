@@ -3,12 +3,12 @@
 use super::super::call::Call;
 use super::super::error::TripError;
 use super::super::sql;
-use super::{garbled, get, maybe_name, name};
+use super::{garbled, get, maybe_name, name, parsed};
 use serde::Serialize;
 use tokio_postgres::Row;
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, Once, Sku, UserId};
-use turno_core::task::{Goods, Line, LineStatus, Movement, Note, Task, TaskId};
+use turno_core::task::{Goods, Line, Note, Task, TaskId};
 use turno_core::time::Time;
 
 /// The number of columns of a task, the same in every statement that reads one. The line's columns follow.
@@ -19,7 +19,7 @@ pub(in super::super) fn task(row: &Row) -> Result<Task, TripError> {
     Ok(Task {
         id: TaskId(get(row, 0)?),
         title: get(row, 1)?,
-        status: get::<&str>(row, 2)?.parse().map_err(garbled)?,
+        status: parsed(get(row, 2)?)?,
         lines: Vec::new(),
         created_at: Time(get(row, 3)?),
         created_by: name(row, 4, UserId::new)?,
@@ -55,10 +55,10 @@ pub(in super::super) fn line(row: &Row, at: usize) -> Result<Line, TripError> {
     };
     Ok(Line {
         number: u32::try_from(get::<i32>(row, at)?).map_err(garbled)?,
-        movement: movement_from(get(row, at + 1)?)?,
+        movement: parsed(get(row, at + 1)?)?,
         sku: name(row, at + 2, Sku::new)?,
         goods,
-        status: status_from(get(row, at + 5)?)?,
+        status: parsed(get(row, at + 5)?)?,
         error: get::<Option<&str>>(row, at + 6)?.map(serde_json::from_str).transpose().map_err(garbled)?,
         applied,
     })
@@ -100,11 +100,11 @@ pub(in super::super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call
     Call::new(&sql::LINE_SAVE)
         .big(task.0)
         .ints(lines().map(|line| number_to(line.number)))
-        .texts(lines().map(|line| movement_to(line.movement)))
+        .texts(lines().map(|line| line.movement.as_str()))
         .texts(lines().map(|line| line.sku.as_str()))
         .maybe_bigs(lines().map(quantity))
         .made_texts(lines().map(serials))
-        .texts(lines().map(|line| status_to(line.status)))
+        .texts(lines().map(|line| line.status.as_str()))
         .made_texts(lines().map(|line| line.error.as_ref().map(json)))
         .maybe_bigs(lines().map(|line| line.applied.as_ref().map(|(at, _, _)| at.0)))
         .maybe_bigs(lines().map(|line| line.applied.as_ref().map(|(_, fence, _)| fence.0)))
@@ -129,30 +129,4 @@ pub(in super::super) fn number_to(number: u32) -> i32 {
 
 pub(in super::super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("names, numbers and texts can always be written as JSON")
-}
-
-fn movement_to(movement: Movement) -> &'static str {
-    match movement {
-        Movement::In => "in",
-        Movement::Out => "out",
-    }
-}
-
-fn movement_from(text: &str) -> Result<Movement, TripError> {
-    let all = [Movement::In, Movement::Out];
-    all.into_iter().find(|one| movement_to(*one) == text).ok_or_else(|| garbled(format!("movement = {text}")))
-}
-
-fn status_to(status: LineStatus) -> &'static str {
-    match status {
-        LineStatus::Pending => "pending",
-        LineStatus::Validated => "validated",
-        LineStatus::Applied => "applied",
-        LineStatus::Failed => "failed",
-    }
-}
-
-fn status_from(text: &str) -> Result<LineStatus, TripError> {
-    let all = [LineStatus::Pending, LineStatus::Validated, LineStatus::Applied, LineStatus::Failed];
-    all.into_iter().find(|one| status_to(*one) == text).ok_or_else(|| garbled(format!("a line's status = {text}")))
 }

@@ -1,11 +1,11 @@
 //! Conversion between rows and leases.
 
-use super::{damaged, json, name, name_if, word};
+use super::{damaged, json, name, name_if, parsed};
 use crate::store::StoreError;
 use rusqlite::{Error, Row, Statement};
 use serde::{Deserialize, Serialize};
 use turno_core::id::{Fence, Instance, Resource, UserId};
-use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
+use turno_core::lease::{Ending, Grant, Holder, Offer, Request, State, Ticket};
 use turno_core::time::{Span, Time};
 
 /// The columns of a grant, in the same order in every statement.
@@ -81,8 +81,8 @@ pub(in super::super) fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<End
     Ok(Some(Ending {
         grant,
         at: Time(row.get(at)?),
-        reason: word(row, at + 1, &Reason::ALL.map(|reason| (reason, reason.as_str())))?,
-        cause: word(row, at + 2, &Cause::ALL.map(|cause| (cause, cause.as_str())))?,
+        reason: parsed(row, at + 1)?,
+        cause: parsed(row, at + 2)?,
         by: name_if(row, at + 3, UserId::new)?,
         note: row.get(at + 4)?,
     }))

@@ -1,18 +1,10 @@
 //! Conversion between rows and tasks and their lines.
 
-use super::{damaged, name, parsed, word};
+use super::{damaged, name, parsed};
 use rusqlite::{Error, Row};
 use turno_core::id::{Fence, Sku, UserId};
-use turno_core::task::{Goods, Line, LineStatus, Movement, Task, TaskId};
+use turno_core::task::{Goods, Line, Task, TaskId};
 use turno_core::time::Time;
-
-pub(in super::super) const MOVEMENTS: [(Movement, &str); 2] = [(Movement::In, "in"), (Movement::Out, "out")];
-pub(in super::super) const STATUSES: [(LineStatus, &str); 4] = [
-    (LineStatus::Pending, "pending"),
-    (LineStatus::Validated, "validated"),
-    (LineStatus::Applied, "applied"),
-    (LineStatus::Failed, "failed"),
-];
 
 pub(in super::super) fn task(row: &Row<'_>) -> Result<Task, Error> {
     let finalized: Option<String> = row.get(6)?;
@@ -39,10 +31,10 @@ pub(in super::super) fn line(row: &Row<'_>) -> Result<Line, Error> {
     let applied = applied.map(|at| Ok::<_, Error>((Time(at), Fence(row.get(8)?), name(row, 9, UserId::new)?)));
     Ok(Line {
         number: row.get(0)?,
-        movement: word(row, 1, &MOVEMENTS)?,
+        movement: parsed(row, 1)?,
         sku: name(row, 2, Sku::new)?,
         goods,
-        status: word(row, 5, &STATUSES)?,
+        status: parsed(row, 5)?,
         error: error.map(|text| serde_json::from_str(&text).map_err(|error| damaged(6, error))).transpose()?,
         applied: applied.transpose()?,
     })
