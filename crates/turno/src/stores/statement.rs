@@ -1,14 +1,33 @@
 //! Statements: named texts from the `sql` folder of a store.
 //!
 //! A file holds one long statement, or the short statements of one table. A statement begins with the line
-//! `-- name: NAME`. In its text `{hot}` stands for the columns of `hot`, and `{h.hot}` for those of the alias `h`.
+//! `-- name: NAME`. In its text `{hot}` stands for the columns in [`COLUMNS`] under `hot`, and `{h.hot}` for those of the
+//! alias `h`.
 
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-/// The columns of `hot`, in the order in which both stores read them.
-const HOT: &str = "seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, \
-                   last, revision, handed, parked, holder, size";
+/// Columns that several statements list, in the order in which the stores read them: of `hot`, of `done`, of an
+/// ownership, and of the last ending of an ownership (SQLite).
+const COLUMNS: [(&str, &str); 4] = [
+    (
+        "hot",
+        "seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last, \
+         revision, handed, parked, holder, size",
+    ),
+    ("done", "seq, queue, ended, at, attempt, fence, revision, holder, handed_at"),
+    (
+        "grant",
+        "holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at, \
+         expires_at, idle",
+    ),
+    (
+        "ended",
+        "ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, \
+         ended_worked_at, ended_heartbeat_at, ended_expires_at, ended_idle, ended_at, ended_reason, ended_cause, \
+         ended_by, ended_note",
+    ),
+];
 
 /// A statement that is read when it is first used.
 pub(super) type Sql = LazyLock<Statement>;
@@ -51,19 +70,20 @@ fn expand(text: &str) -> String {
     let mut parts = text.split('{');
     let mut expanded = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        match part.split_once("hot}") {
-            Some((alias, rest)) if alias.is_empty() || alias.ends_with('.') => {
-                let columns = HOT.split(", ").map(|column| format!("{alias}{column}"));
-                expanded.push_str(&columns.collect::<Vec<_>>().join(", "));
-                expanded.push_str(rest);
-            }
-            _ => {
-                expanded.push('{');
-                expanded.push_str(part);
-            }
+        match part.split_once('}').and_then(|(placeholder, rest)| Some((columns(placeholder)?, rest))) {
+            Some((columns, rest)) => expanded.extend([&columns, rest]),
+            None => expanded.extend(["{", part]),
         }
     }
     expanded
+}
+
+/// Returns the columns of a placeholder such as `hot` or `h.hot`.
+fn columns(placeholder: &str) -> Option<String> {
+    let name = placeholder.rsplit('.').next()?;
+    let alias = placeholder.strip_suffix(name)?;
+    let (_, columns) = COLUMNS.iter().find(|(known, _)| *known == name)?;
+    Some(columns.split(", ").map(|column| format!("{alias}{column}")).collect::<Vec<_>>().join(", "))
 }
 
 /// Declares the statements of a store: for each file its constants, and apart the checks, which are found by name. A

@@ -12,7 +12,7 @@ with live as materialized (
 select b.seq, b.queue, b.id, b.key, b.action,
        case when octet_length(b.payload) <= $5::int then b.payload else 'null' end, b.enqueued_at,
        {h.hot},
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at,
+       {d.done},
        octet_length(b.payload), (select sum(octet_length(e.error)) from turno.attempt_error e where e.seq = b.seq)
 from page p
 join turno.body b on b.seq = p.seq

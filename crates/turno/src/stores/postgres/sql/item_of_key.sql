@@ -3,7 +3,7 @@
 select b.seq, b.queue, b.id, b.key, b.action,
        case when octet_length(b.payload) <= $7::int then b.payload else 'null' end, b.enqueued_at,
        {h.hot},
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at,
+       {d.done},
        octet_length(b.payload), (select sum(octet_length(e.error)) from turno.attempt_error e where e.seq = b.seq)
 from turno.body b
 left join turno.hot h on h.seq = b.seq

@@ -1,7 +1,7 @@
 -- name: item_read
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
        {h.hot},
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at,
+       {d.done},
        octet_length(b.payload)
 from turno.body b
 left join turno.hot h on h.seq = b.seq

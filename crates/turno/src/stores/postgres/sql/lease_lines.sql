@@ -1,7 +1,6 @@
 -- name: lease_lines
 -- Scans the primary key, also over leases without a waiting line. Rarely used: only when a user is disabled.
-select k.resource, k.holder_user, k.holder_name, k.holder_instance, k.fence, k.claim, k.ttl_ms,
-       k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended, k.look_at
+select k.resource, {k.grant}, k.waiting, k.ended, k.look_at
 from turno.lease k
 where k.resource > $1::text and k.waiting is not null
 order by k.resource

@@ -1,7 +1,6 @@
 -- name: lease_list
 -- Scans the primary key behind $1. A prefix is a range: $2 is its beginning, $3 the first name behind it.
-select k.resource, k.holder_user, k.holder_name, k.holder_instance, k.fence, k.claim, k.ttl_ms,
-       k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended, k.look_at
+select k.resource, {k.grant}, k.waiting, k.ended, k.look_at
 from turno.lease k
 where k.resource > $1::text and k.resource >= $2::text and k.resource < $3::text
     and k.fence is not null

@@ -8,6 +8,5 @@ set holder_user = u.holder_user, holder_name = u.holder_name, holder_instance = 
     look_at = u.look_at
 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
             $9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::text[], $14::text[], $15::bigint[])
-    as u (resource, holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at,
-          worked_at, heartbeat_at, expires_at, idle, waiting, ended, look_at)
+    as u (resource, {grant}, waiting, ended, look_at)
 where l.resource = u.resource

@@ -1,9 +1,9 @@
 -- name: done_add
-insert into done (seq, queue, ended, at, attempt, fence, revision, holder, handed_at)
+insert into done ({done})
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 
 -- name: done_read
-select seq, queue, ended, at, attempt, fence, revision, holder, handed_at
+select {done}
 from done
 where seq = ?1
 

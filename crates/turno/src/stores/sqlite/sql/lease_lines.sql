@@ -1,10 +1,6 @@
 -- name: lease_lines
 -- Scans the primary key, also over leases without a waiting line. Rarely used: only when a user is disabled.
-select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
-    expires_at, idle, waiting,
-    ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, ended_worked_at,
-    ended_heartbeat_at, ended_expires_at, ended_idle, ended_at, ended_reason, ended_cause, ended_by, ended_note,
-    look_at, resource
+select {grant}, waiting, {ended}, look_at, resource
 from lease
 where resource > ?1 and waiting is not null
 order by resource

@@ -1,11 +1,7 @@
 -- name: lease_save
 -- Inserts a resource never seen. A missing row needs no lock, because there is only one writer at a time.
 insert into lease (
-    holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
-    expires_at, idle, waiting,
-    ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, ended_worked_at,
-    ended_heartbeat_at, ended_expires_at, ended_idle, ended_at, ended_reason, ended_cause, ended_by, ended_note,
-    resource
+    {grant}, waiting, {ended}, resource
 )
 values (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
