@@ -13,8 +13,7 @@ mod rate;
 
 use crate::clock::{Clock, Stopwatch};
 use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, ManageGroup, ManageOutcome, Outcomes, QueueRow, SettleGroup,
-    Store,
+    ClaimGroup, ClaimOutcome, EnqueueGroup, Group, ManageGroup, ManageOutcome, Outcomes, QueueRow, SettleGroup, Store,
 };
 use figures::{Fate, Figures, QueueFigures};
 use kept::is_kept;
@@ -161,11 +160,7 @@ impl Telemetry {
             return;
         };
         let queue = self.queue(group.queue);
-        let wants = match &group.claim {
-            Claim::Next(wants) => &wants[..],
-            Claim::Item { want, .. } => std::slice::from_ref(want),
-        };
-        for (want, deliveries) in wants.iter().zip(deliveries) {
+        for (want, deliveries) in group.wants().iter().zip(deliveries) {
             for delivery in deliveries {
                 queue.count(Fate::HandedOut, delivery.items.len());
                 life.record(|| {

@@ -127,6 +127,23 @@ pub struct LeaseQuery {
     pub limit: u32,
 }
 
+impl LeaseQuery {
+    /// Returns the first text behind all texts that begin with the prefix; `None` if there is none. The stores compare
+    /// bytes, and UTF-8 keeps the order of characters.
+    pub(crate) fn prefix_end(&self) -> Option<String> {
+        let mut text = self.prefix.clone().unwrap_or_default();
+        while let Some(last) = text.pop() {
+            // Skips the code points that are no characters.
+            let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
+            if let Some(next) = next {
+                text.push(next);
+                return Some(text);
+            }
+        }
+        None
+    }
+}
+
 /// A part of a resource's history. Fences only grow, so they serve as cursors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
@@ -163,4 +180,18 @@ pub trait LeaseReader {
 
     /// Returns ended ownerships of a resource, from the history.
     fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_first_text_behind_it() {
+        let end = |prefix: &str| LeaseQuery { prefix: Some(prefix.to_owned()), ..LeaseQuery::default() }.prefix_end();
+        assert_eq!(end("task:").as_deref(), Some("task;"));
+        assert_eq!(end("a\u{d7ff}").as_deref(), Some("a\u{e000}"));
+        assert_eq!(end("a\u{10ffff}").as_deref(), Some("b"));
+        assert_eq!(end(""), None);
+    }
 }

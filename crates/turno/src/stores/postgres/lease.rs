@@ -187,21 +187,6 @@ fn named_state(row: &Row) -> Result<State, TripError> {
     state(row, 1, row::name(row, 0, Resource::new)?)
 }
 
-/// Returns the first text behind all texts that begin with `prefix`, in byte order. Names are compared that way, and
-/// UTF-8 keeps the order of characters.
-fn prefix_end(prefix: &str) -> String {
-    let mut text = prefix.to_owned();
-    while let Some(last) = text.pop() {
-        let next = ((last as u32 + 1)..=char::MAX as u32).find_map(char::from_u32);
-        if let Some(next) = next {
-            text.push(next);
-            return text;
-        }
-    }
-    // Longer than any name, and made of the last character.
-    char::MAX.to_string().repeat(NAME_MAX + 1)
-}
-
 impl LeaseReader for PostgresStore {
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         Box::pin(async move {
@@ -217,7 +202,9 @@ impl LeaseReader for PostgresStore {
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
         Box::pin(async move {
             let prefix = query.prefix.as_deref().unwrap_or_default();
-            let end = prefix_end(prefix);
+            // Longer than any name, and made of the last character.
+            let last = || char::MAX.to_string().repeat(NAME_MAX + 1);
+            let end = query.prefix_end().unwrap_or_else(last);
             let list = Call::new(&sql::LEASE_LIST)
                 .text(query.after.as_ref().map_or("", Resource::as_str))
                 .text(prefix)
@@ -272,18 +259,5 @@ impl LeaseReader for PostgresStore {
             let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
             self.all(call, ending).await
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_prefix_is_the_first_text_behind_it() {
-        assert_eq!(prefix_end("task:"), "task;");
-        assert_eq!(prefix_end("a\u{d7ff}"), "a\u{e000}");
-        assert_eq!(prefix_end("a\u{10ffff}"), "b");
-        assert!(prefix_end("").as_str() > "\u{10ffff}\u{10ffff}");
     }
 }

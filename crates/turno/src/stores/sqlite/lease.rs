@@ -84,22 +84,7 @@ fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, StoreError> {
     let behind = query.after.as_ref().map(|after| format!("{after}\0"));
     let from = behind.as_deref().map_or(prefix, |behind| behind.max(prefix));
     let holder = query.holder.as_ref().map(UserId::as_str);
-    all(db, &sql::LEASE_LIST, (from, prefix_end(prefix), holder, query.limit), named_state)
-}
-
-/// Returns the first text behind all texts that begin with `prefix`; `None` if there is none. SQLite compares bytes,
-/// and UTF-8 keeps the order of characters.
-fn prefix_end(prefix: &str) -> Option<String> {
-    let mut kept = prefix.to_owned();
-    while let Some(last) = kept.pop() {
-        // Skips the code points that are no characters.
-        let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
-        if let Some(next) = next {
-            kept.push(next);
-            return Some(kept);
-        }
-    }
-    None
+    all(db, &sql::LEASE_LIST, (from, query.prefix_end(), holder, query.limit), named_state)
 }
 
 impl LeaseReader for SqliteStore {
