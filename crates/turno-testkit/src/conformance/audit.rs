@@ -46,6 +46,7 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
     turno.put_queue(queue_name(), Policy { max_attempts: 2, ..policy.clone() }).await.unwrap();
     turno.put_queue(queue_name(), policy).await.unwrap();
     queue.pause().await.unwrap();
+    queue.pause().await.unwrap();
     queue.resume().await.unwrap();
     put(&queue, "k", &["a", "b"]).await;
     let got = take_one(&queue).await;
@@ -69,6 +70,7 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
         "queue_put",
         "queue_put",
         "queue_pause",
+        "queue_pause",
         "queue_resume",
         "item_retry",
         "item_cancel",
@@ -84,6 +86,10 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
         "user_remove",
     ];
     assert_eq!(actions(turno).await, expected, "writing an unchanged policy adds no entry");
+    let puts = turno.audit(AuditQuery { after: Some(0), limit: 2, ..AuditQuery::default() }).await.unwrap();
+    let detail = |n: usize| serde_json::from_str::<serde_json::Value>(&puts[n].detail).unwrap();
+    assert_eq!((&detail(0)["created"], &detail(1)["created"]), (&true.into(), &false.into()));
+    assert_eq!(detail(1)["policy"]["max_attempts"], 2);
     assert!(turno.audit_verify(None, |_, _| {}).await.unwrap().is_ok());
 }
 

@@ -124,6 +124,7 @@ async fn only_committed_changes_are_announced(world: World) {
 
 async fn an_event_carries_the_decision(world: World) {
     let mut listener = listen(&world.turno).await;
+    world.claim("ana").await.unwrap();
     world.advance(1_234);
     let reason = "se fue a casa".to_owned();
     let answer = world.lease("admin", Action::ForceClaim { reason: reason.clone(), fence: None }).await;
@@ -141,7 +142,7 @@ async fn an_event_carries_the_decision(world: World) {
                 fence: Some(grant.fence),
                 by: Some(grant.holder.user),
                 detail: Some(reason),
-                to: Vec::new(),
+                to: vec![holder("ana").user],
             };
             assert_eq!(*event, expected);
             return;

@@ -41,29 +41,13 @@ async fn plain_sql_can_neither_change_nor_delete_nor_truncate_audit_entries() {
 }
 
 #[tokio::test]
-async fn a_queue_change_is_audited_with_its_policy_unless_nothing_changed() {
+async fn a_queue_change_without_its_audit_entry_is_not_stored() {
     let (store, url) = fresh_store().await;
     let first = queue(&store, unwindowed(Kind::Inbox)).await;
-    queue(&store, unwindowed(Kind::Inbox)).await;
-    queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
-    let ana = Actor { user: UserId::new("ana").unwrap(), via: Some(UserId::new("portal").unwrap()) };
-    store.pause_queue(PauseQueue { queue: first.id, paused: true, by: ana.clone() }).await.unwrap();
-    store.pause_queue(PauseQueue { queue: first.id, paused: true, by: ana.clone() }).await.unwrap();
-    store.pause_queue(PauseQueue { queue: first.id, paused: false, by: ana.clone() }).await.unwrap();
-    let entries = store.audit(AuditQuery { after: Some(0), limit: 10, ..AuditQuery::default() }).await.unwrap();
-    let what: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.resource.as_str())).collect();
-    let expected = ["queue_put", "queue_put", "queue_pause", "queue_pause", "queue_resume"].map(|what| (what, "q"));
-    assert_eq!(what, expected);
-    let details: Vec<serde_json::Value> =
-        entries[..2].iter().map(|entry| serde_json::from_str(&entry.detail).unwrap()).collect();
-    assert_eq!((&details[0]["created"], &details[1]["created"]), (&true.into(), &false.into()));
-    assert_eq!(details[1]["policy"]["max_attempts"], 3);
-    assert_eq!(entries[2].actor, ana);
-    assert_eq!(verify_audit(&store).await, 5);
-    // An entry and its change are one transaction: without access to the audit there is neither.
     let client = outside(&url).await;
     client.batch_execute("alter table turno.audit rename to hidden").await.unwrap();
-    assert!(store.pause_queue(PauseQueue { queue: first.id, paused: true, by: ana }).await.is_err());
+    let pause = PauseQueue { queue: first.id, paused: true, by: Actor::system() };
+    assert!(store.pause_queue(pause).await.is_err());
     client.batch_execute("alter table turno.hidden rename to audit").await.unwrap();
     assert!(!store.queues().await.unwrap()[0].paused);
 }

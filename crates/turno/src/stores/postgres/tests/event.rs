@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::clock::Manual;
-use crate::store::{EventSpan, Peeked, Sequenced};
+use crate::store::{EventSpan, Sequenced};
 use std::collections::BTreeSet;
-use turno_core::event::{Event, EventName, Topic};
 use turno_core::id::Position;
 
 /// A store whose clock stands still until it is advanced.
@@ -193,29 +192,4 @@ async fn positions_continue_after_a_full_purge_and_purges_leave_no_hole() {
     write(&client, "after").await;
     store.sequence().await.unwrap();
     assert_eq!(read(&store, 0).await, [(5, "after".to_owned())]);
-}
-
-#[tokio::test]
-async fn an_event_is_read_back_as_it_was_decided() {
-    let (store, _, _) = still_store().await;
-    commit(&store, 0, lease("a", "ana", CLAIM)).await.unwrap();
-    let reason = "urgent".to_owned();
-    commit(&store, 0, lease("a", "luis", Action::ForceClaim { reason, fence: None })).await.unwrap();
-    store.sequence().await.unwrap();
-    let events = store.events(Position(0), 10).await.unwrap();
-    let (_, last) = events.iter().rfind(|(_, event)| event.topic == Topic::Leases).unwrap();
-    let Peeked { now, states, .. } = store.peek(vec![resource("a")]).await.unwrap();
-    let expected = Event {
-        topic: Topic::Leases,
-        name: EventName::LeaseForceClaimed,
-        resource: "a".into(),
-        key: None,
-        queue: None,
-        at: now,
-        fence: Some(states[0].grant.as_ref().unwrap().fence),
-        by: Some(UserId::new("luis").unwrap()),
-        detail: Some("urgent".to_owned()),
-        to: vec![UserId::new("ana").unwrap()],
-    };
-    assert_eq!(*last, expected);
 }

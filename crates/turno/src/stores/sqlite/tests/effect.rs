@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::Notify;
 use turno_core::id::Fence;
-use turno_core::task::{Goods, LineError, LineOutcome, LineStatus, Movement, TaskId};
+use turno_core::task::{Goods, LineOutcome, LineStatus, Movement, TaskId};
 
 type Applying<'a> = Pin<Box<dyn Future<Output = Result<(), EffectError>> + Send + 'a>>;
 
@@ -88,24 +88,6 @@ async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
     let again = store.apply_line(apply(id, 1, fence), Some(effect)).await;
     assert_eq!(again, Ok(LineStep::Settled(LineOutcome::Applied)));
     assert_eq!(rows(&store).await, 1, "the effect is applied once");
-}
-
-#[tokio::test]
-async fn a_refused_effect_is_undone_and_its_line_is_saved_as_failed() {
-    let folder = Folder::new();
-    let (store, id, fence) = started(&folder).await;
-    let effect = effect_fn(|_, tx| {
-        Box::pin(async move {
-            tx.execute(ADD, &bolts(1)).await?;
-            let twice = tx.execute(ADD, &bolts(1)).await;
-            assert!(matches!(twice, Err(StoreError::Conflict(_))), "{twice:?}");
-            Err(EffectError::Refused("the shelf is full".into()))
-        })
-    });
-    let step = store.apply_line(apply(id, 1, fence), Some(effect)).await;
-    let refused = LineError::Refused { message: "the shelf is full".into() };
-    assert_eq!(step, Ok(LineStep::Settled(LineOutcome::Failed(refused))));
-    assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Failed));
 }
 
 #[tokio::test]
