@@ -75,8 +75,7 @@ fn expired_item_needs_no_retry_and_a_changed_one_can_be_cancelled() {
 
 #[test]
 fn cancel_is_refused_while_the_delivery_is_live_or_being_completed() {
-    let mut shelf = Shelf::new(strict(Kind::Inbox, 1, OnExhausted::Continue));
-    shelf.put("ana", "a");
+    let mut shelf = Shelf::holding(strict(Kind::Inbox, 1, OnExhausted::Continue), &["a"]);
     let delivery = shelf.claim_one();
     shelf.pass(59_999);
     assert_eq!(shelf.manage("a", Manage::Cancel), Err(ManageRefused::InProcess), "one millisecond before the expiry");
@@ -92,8 +91,7 @@ fn read_of_an_expired_item_matches_what_the_sweep_writes() {
         [(5, OnExhausted::Continue), (1, OnExhausted::Continue), (1, OnExhausted::Hold), (5, OnExhausted::Hold)]
     {
         let policy = strict(Kind::Lane, max_attempts, on_exhausted);
-        let mut shelf = Shelf::new(policy.clone());
-        shelf.put("ana", "a");
+        let mut shelf = Shelf::holding(policy.clone(), &["a"]);
         let delivery = shelf.claim_one();
         assert_eq!(shelf.hot[0].lapsed(&policy, shelf.now), None, "the delivery is live");
         shelf.pass(15_000);

@@ -11,10 +11,7 @@ fn eager() -> Policy {
 
 #[test]
 fn delivery_name_with_another_size_or_first_item_is_stale() {
-    let mut shelf = Shelf::new(eager());
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(eager(), &["1", "2", "3"]);
     let delivery = shelf.claim_one();
     let (first, second) = (delivery.items[0], delivery.items[1]);
     let without_the_last = Delivery { items: vec![first, second], ..delivery.clone() };
@@ -30,10 +27,7 @@ fn delivery_name_with_another_size_or_first_item_is_stale() {
 
 #[test]
 fn clear_cancels_earlier_items_and_later_ones_go_on() {
-    let mut shelf = Shelf::new(Policy { batch_max: 2, ..eager() });
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy { batch_max: 2, ..eager() }, &["1", "2", "3"]);
     let delivery = shelf.claim_one();
     shelf.pass(10).put("ana", "later");
     assert_eq!(shelf.clear("ana", START, Vec::new()), Cleared { count: 3, more: false });
@@ -45,9 +39,7 @@ fn clear_cancels_earlier_items_and_later_ones_go_on() {
 
 #[test]
 fn clear_spares_a_delivery_that_an_application_is_completing() {
-    let mut shelf = Shelf::new(Policy { batch_max: 1, ..eager() });
-    shelf.put("ana", "1");
-    shelf.put("ana", "2");
+    let mut shelf = Shelf::holding(Policy { batch_max: 1, ..eager() }, &["1", "2"]);
     let delivery = shelf.claim_one();
     assert_eq!(shelf.clear("ana", START, vec![delivery.fence]), Cleared { count: 1, more: false });
     assert_eq!(shelf.settle(&delivery, Act::Complete), SettleOutcome::Acked);
@@ -55,8 +47,7 @@ fn clear_spares_a_delivery_that_an_application_is_completing() {
 
 #[test]
 fn retry_with_a_payload_replaces_the_content_and_raises_the_revision() {
-    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..eager() });
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy { max_attempts: 1, ..eager() }, &["1"]);
     let delivery = shelf.claim_one();
     assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Exhausted);
     assert_eq!(shelf.manage("1", Manage::RetryWith { payload: "new".into() }), Ok(ManageAnswer::Retried));
@@ -107,10 +98,7 @@ fn why_returns_the_first_reason_that_applies() {
 
 #[test]
 fn last_of_two_attempts_is_made_item_by_item() {
-    let mut shelf = Shelf::new(Policy { max_attempts: 2, ..eager() });
-    for id in ["1", "bad", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy { max_attempts: 2, ..eager() }, &["1", "bad", "3"]);
     let delivery = shelf.claim_one();
     assert_eq!(shelf.ids(&delivery).join(" "), "1 bad 3");
     shelf.fail(&delivery, None);
@@ -153,10 +141,7 @@ fn item_from_an_application_has_the_age_of_its_call_and_the_order_of_its_accepta
 
 #[test]
 fn why_reports_completing_for_an_expired_delivery_in_an_open_transaction() {
-    let mut shelf = Shelf::new(Policy { batch_max: 2, ..eager() });
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy { batch_max: 2, ..eager() }, &["1", "2", "3"]);
     let delivery = shelf.claim_one();
     shelf.pass(60_000);
     let seen = |shelf: &Shelf, completing| ["1", "2", "3"].map(|id| shelf.why_while(id, false, completing));
@@ -167,8 +152,7 @@ fn why_reports_completing_for_an_expired_delivery_in_an_open_transaction() {
 
 #[test]
 fn newer_change_is_pending_after_the_older_delivery_expired() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Sync), &["1"]);
     let old = shelf.claim_one();
     shelf.put("ana", "2");
     shelf.pass(60_000);

@@ -6,8 +6,7 @@ use crate::queue::{
 };
 
 fn exhausted() -> Shelf {
-    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..Policy::for_kind(Kind::Sync) });
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy { max_attempts: 1, ..Policy::for_kind(Kind::Sync) }, &["1"]);
     let delivery = shelf.claim(1).remove(0);
     assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Exhausted);
     shelf
@@ -72,8 +71,7 @@ fn expired_probe_leaves_the_item_exhausted() {
 
 #[test]
 fn probe_of_an_item_that_is_not_exhausted_is_refused() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Sync), &["1"]);
     let command = || Manage::Probe { taker: "pusher-1".into() };
     assert_eq!(shelf.manage("1", command()), Err(ManageRefused::Waiting));
     assert_eq!(shelf.manage("2", command()), Err(ManageRefused::Unknown));

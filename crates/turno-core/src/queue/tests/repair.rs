@@ -8,11 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 fn shelf(batch_max: u32) -> Shelf {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, batch_max, ..Policy::for_kind(Kind::Lane) });
-    for id in ["1", "2", "3", "4", "5", "6"] {
-        shelf.put("ana", id);
-    }
-    shelf
+    let policy = Policy { window: Span::ZERO, batch_max, ..Policy::for_kind(Kind::Lane) };
+    Shelf::holding(policy, &["1", "2", "3", "4", "5", "6"])
 }
 
 fn read(shelf: &Shelf) -> RepairRead {

@@ -26,10 +26,7 @@ fn ids(shelf: &Shelf, delivery: &Delivery) -> String {
 
 #[test]
 fn items_of_a_key_are_handed_out_in_arrival_order_one_at_a_time() {
-    let mut shelf = Shelf::new(strict());
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(strict(), &["1", "2", "3"]);
     for id in ["1", "2", "3"] {
         let delivery = shelf.claim_one();
         assert_eq!(ids(&shelf, &delivery), id);
@@ -40,17 +37,14 @@ fn items_of_a_key_are_handed_out_in_arrival_order_one_at_a_time() {
 
 #[test]
 fn delivery_of_one_key_does_not_block_other_keys() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "a1");
-    shelf.put("ana", "a2");
+    let mut shelf = Shelf::holding(strict(), &["a1", "a2"]);
     shelf.put("luis", "l1");
     assert_eq!(shelf.claim(5).len(), 2);
 }
 
 #[test]
 fn items_within_a_window_are_handed_out_together_when_it_ends() {
-    let mut shelf = Shelf::new(lane());
-    shelf.put("ana", "hola");
+    let mut shelf = Shelf::holding(lane(), &["hola"]);
     shelf.pass(2_000).put("ana", "disponibilidad");
     shelf.pass(2_999);
     assert!(shelf.claim(1).is_empty(), "each message restarts the window");
@@ -61,8 +55,7 @@ fn items_within_a_window_are_handed_out_together_when_it_ends() {
 
 #[test]
 fn max_wait_ends_a_window_that_new_items_keep_open() {
-    let mut shelf = Shelf::new(lane());
-    shelf.put("ana", "0");
+    let mut shelf = Shelf::holding(lane(), &["0"]);
     for n in 1..=14 {
         assert!(shelf.pass(2_000).claim(1).is_empty(), "still within the window");
         shelf.put("ana", &n.to_string());
@@ -75,9 +68,7 @@ fn max_wait_ends_a_window_that_new_items_keep_open() {
 
 #[test]
 fn a_full_batch_is_due_at_once() {
-    let mut shelf = Shelf::new(Policy { batch_max: 3, ..lane() });
-    shelf.put("ana", "1");
-    shelf.put("ana", "2");
+    let mut shelf = Shelf::holding(Policy { batch_max: 3, ..lane() }, &["1", "2"]);
     assert!(shelf.claim(1).is_empty());
     shelf.put("ana", "3");
     let delivery = shelf.claim_one();
@@ -86,8 +77,7 @@ fn a_full_batch_is_due_at_once() {
 
 #[test]
 fn item_that_arrives_after_the_hand_out_does_not_join_its_retry() {
-    let mut shelf = Shelf::new(eager());
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(eager(), &["1"]);
     let delivery = shelf.claim_one();
     shelf.put("ana", "2");
     assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Retrying { retry_at: shelf.now });
@@ -100,10 +90,7 @@ fn item_that_arrives_after_the_hand_out_does_not_join_its_retry() {
 
 #[test]
 fn failing_item_of_a_group_exhausts_only_itself() {
-    let mut shelf = Shelf::new(eager());
-    for id in ["1", "bad", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(eager(), &["1", "bad", "3"]);
     for _ in 0..2 {
         let delivery = shelf.claim_one();
         assert_eq!(ids(&shelf, &delivery), "1 bad 3", "the group stays together");
@@ -127,10 +114,7 @@ fn failing_item_of_a_group_exhausts_only_itself() {
 
 #[test]
 fn partial_ack_returns_the_rest_untried() {
-    let mut shelf = Shelf::new(eager());
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(eager(), &["1", "2", "3"]);
     let delivery = shelf.claim_one();
     let through = Some(ItemId::new("1").expect("valid"));
     assert_eq!(shelf.settle(&delivery, Act::Ack { through }), SettleOutcome::Acked);
@@ -140,10 +124,7 @@ fn partial_ack_returns_the_rest_untried() {
 
 #[test]
 fn failing_one_item_finishes_those_before_and_returns_those_after_it() {
-    let mut shelf = Shelf::new(eager());
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(eager(), &["1", "2", "3"]);
     let delivery = shelf.claim_one();
     shelf.fail(&delivery, Some("2"));
     assert_eq!(shelf.done.len(), 1);
@@ -153,8 +134,7 @@ fn failing_one_item_finishes_those_before_and_returns_those_after_it() {
 
 #[test]
 fn settlement_that_names_an_item_outside_the_delivery_changes_nothing() {
-    let mut shelf = Shelf::new(eager());
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(eager(), &["1"]);
     let delivery = shelf.claim_one();
     let before = shelf.hot.clone();
     let through = Some(ItemId::new("other").expect("valid"));
@@ -164,9 +144,7 @@ fn settlement_that_names_an_item_outside_the_delivery_changes_nothing() {
 
 #[test]
 fn a_stale_settlement_changes_nothing() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "1");
-    shelf.put("ana", "2");
+    let mut shelf = Shelf::holding(strict(), &["1", "2"]);
     let old = shelf.claim_one();
     shelf.pass(15_000);
     let before = (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone());
@@ -185,9 +163,7 @@ fn a_stale_settlement_changes_nothing() {
 #[test]
 fn complete_needs_the_live_fence_but_not_a_live_delivery() {
     for late in [0, 15_000, 3_600_000] {
-        let mut shelf = Shelf::new(strict());
-        shelf.put("ana", "1");
-        shelf.put("ana", "2");
+        let mut shelf = Shelf::holding(strict(), &["1", "2"]);
         let delivery = shelf.claim_one();
         shelf.pass(late);
         assert_eq!(shelf.settle(&delivery, Act::Complete), SettleOutcome::Acked, "after {late} ms");
@@ -199,8 +175,7 @@ fn complete_needs_the_live_fence_but_not_a_live_delivery() {
 
 #[test]
 fn complete_after_the_delivery_was_taken_back_is_stale() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(strict(), &["1"]);
     let old = shelf.claim_one();
     shelf.pass(15_000);
     assert_eq!(shelf.settle(&old, Act::Expire), SettleOutcome::Expired);
@@ -212,8 +187,7 @@ fn complete_after_the_delivery_was_taken_back_is_stale() {
 
 #[test]
 fn expire_of_a_live_or_finished_delivery_is_stale() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(strict(), &["1"]);
     let delivery = shelf.claim_one();
     assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Stale, "the delivery has not expired");
     shelf.ack(&delivery);
@@ -223,8 +197,7 @@ fn expire_of_a_live_or_finished_delivery_is_stale() {
 
 #[test]
 fn expired_delivery_counts_as_an_attempt_and_is_due_at_once() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(strict(), &["1"]);
     for attempt in 1..=5 {
         let delivery = shelf.claim_one();
         assert_eq!(delivery.attempt, attempt);
@@ -237,8 +210,7 @@ fn expired_delivery_counts_as_an_attempt_and_is_due_at_once() {
 
 #[test]
 fn a_return_takes_the_attempt_back() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(strict(), &["1"]);
     for _ in 0..20 {
         let delivery = shelf.claim_one();
         assert_eq!(delivery.attempt, 1);
@@ -261,9 +233,7 @@ fn each_hand_out_raises_the_fence() {
 
 #[test]
 fn failed_head_blocks_its_key_until_its_retry() {
-    let mut shelf = Shelf::new(strict());
-    shelf.put("ana", "1");
-    shelf.put("ana", "2");
+    let mut shelf = Shelf::holding(strict(), &["1", "2"]);
     let delivery = shelf.claim_one();
     let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
     shelf.settle(&delivery, act);
@@ -275,8 +245,7 @@ fn failed_head_blocks_its_key_until_its_retry() {
 
 #[test]
 fn heartbeat_extends_a_delivery_up_to_max_hold() {
-    let mut shelf = Shelf::new(Policy { max_hold: Some(Span::from_secs(20)), ..strict() });
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy { max_hold: Some(Span::from_secs(20)), ..strict() }, &["1"]);
     let delivery = shelf.claim_one();
     let taken = shelf.now;
     shelf.pass(10_000);
@@ -291,8 +260,7 @@ fn heartbeat_extends_a_delivery_up_to_max_hold() {
 
 #[test]
 fn default_lane_delivery_lives_at_most_fifteen_seconds() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..lane() });
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy { window: Span::ZERO, ..lane() }, &["1"]);
     let delivery = shelf.claim_one();
     let limited_by = Some(LimitedBy::MaxHold);
     for pause in [0, 14_000] {
@@ -305,8 +273,7 @@ fn default_lane_delivery_lives_at_most_fifteen_seconds() {
 #[test]
 fn heartbeat_that_extends_too_little_to_write_is_not_limited_by_max_hold() {
     for max_hold in [None, Some(Span::from_secs(60))] {
-        let mut shelf = Shelf::new(Policy { max_hold, ..strict() });
-        shelf.put("ana", "1");
+        let mut shelf = Shelf::holding(Policy { max_hold, ..strict() }, &["1"]);
         let delivery = shelf.claim_one();
         shelf.pass(1);
         let unchanged = SettleOutcome::Renewed { expires_at: delivery.expires_at, limited_by: None };
@@ -328,9 +295,8 @@ fn delayed_item_delays_its_lane() {
 
 #[test]
 fn lane_held_by_an_exhausted_head_waits_for_a_retry_or_cancel() {
-    let mut shelf = Shelf::new(Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..strict() });
-    shelf.put("ana", "1");
-    shelf.put("ana", "2");
+    let mut shelf =
+        Shelf::holding(Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..strict() }, &["1", "2"]);
     let delivery = shelf.claim_one();
     assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Exhausted);
     shelf.pass(1_000_000);
@@ -346,10 +312,7 @@ fn lane_held_by_an_exhausted_head_waits_for_a_retry_or_cancel() {
 
 #[test]
 fn retried_item_goes_before_later_items() {
-    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..strict() });
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy { max_attempts: 1, ..strict() }, &["1", "2", "3"]);
     let first = shelf.claim_one();
     shelf.fail(&first, None);
     let second = shelf.claim_one();
@@ -476,10 +439,7 @@ fn change_during_a_delivery_survives_its_expiry() {
 
 #[test]
 fn retry_of_one_exhausted_item_leaves_the_others_exhausted() {
-    let mut shelf = Shelf::new(Policy { on_exhausted: OnExhausted::Hold, ..eager() });
-    for id in ["1", "2", "3"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy { on_exhausted: OnExhausted::Hold, ..eager() }, &["1", "2", "3"]);
     let delivery = shelf.claim_one();
     let act = Act::Fail { error: "never".to_owned(), item: None, retry_in: None, give_up: true };
     assert_eq!(shelf.settle(&delivery, act), SettleOutcome::Exhausted);

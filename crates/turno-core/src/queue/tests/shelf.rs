@@ -33,25 +33,30 @@ pub(super) struct Shelf {
 impl Shelf {
     pub(super) fn new(policy: Policy) -> Shelf {
         policy.check().expect("a policy within its bounds");
-        let (hot, bodies, done, errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (came_back, absorbed, accepted) = (Vec::new(), Vec::new(), HashMap::new());
-        let (typing, spared, number, group_bytes) = (HashMap::new(), Vec::new(), 0, ANSWER_BYTES);
-        let now = START;
         Shelf {
             policy,
-            now,
-            hot,
-            bodies,
-            done,
-            errors,
-            came_back,
-            absorbed,
-            accepted,
-            typing,
-            spared,
-            group_bytes,
-            number,
+            now: START,
+            hot: Vec::new(),
+            bodies: Vec::new(),
+            done: Vec::new(),
+            errors: Vec::new(),
+            came_back: Vec::new(),
+            absorbed: Vec::new(),
+            accepted: HashMap::new(),
+            typing: HashMap::new(),
+            spared: Vec::new(),
+            group_bytes: ANSWER_BYTES,
+            number: 0,
         }
+    }
+
+    /// Returns a queue in which these items of the key `ana` wait.
+    pub(super) fn holding(policy: Policy, ids: &[&str]) -> Shelf {
+        let mut shelf = Shelf::new(policy);
+        for id in ids {
+            shelf.put("ana", id);
+        }
+        shelf
     }
 
     pub(super) fn pass(&mut self, ms: i64) -> &mut Shelf {

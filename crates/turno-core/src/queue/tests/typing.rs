@@ -18,8 +18,7 @@ fn typing_keeps_the_window_open_and_is_ignored_without_an_item() {
 
 #[test]
 fn typing_keeps_the_window_of_an_item_behind_a_delivery_open() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Lane));
-    shelf.put("ana", "hola");
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Lane), &["hola"]);
     let hola = shelf.pass(3_000).claim_one();
     shelf.put("ana", "quiero");
     shelf.pass(2_900).type_in("ana");
@@ -33,8 +32,7 @@ fn typing_keeps_the_window_of_an_item_behind_a_delivery_open() {
 
 #[test]
 fn typing_keeps_the_window_of_an_item_behind_a_retry_open() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Lane));
-    shelf.put("ana", "hola");
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Lane), &["hola"]);
     let hola = shelf.pass(3_000).claim_one();
     shelf.fail(&hola, None);
     shelf.put("ana", "quiero");
@@ -49,8 +47,7 @@ fn typing_keeps_the_window_of_an_item_behind_a_retry_open() {
 
 #[test]
 fn typing_is_ignored_while_the_only_item_is_handed_out() {
-    let mut shelf = Shelf::new(Policy { typing_extension: Span(9_000), ..Policy::for_kind(Kind::Lane) });
-    shelf.put("ana", "hola");
+    let mut shelf = Shelf::holding(Policy { typing_extension: Span(9_000), ..Policy::for_kind(Kind::Lane) }, &["hola"]);
     let hola = shelf.pass(3_000).claim_one();
     shelf.type_in("ana");
     shelf.ack(&hola);

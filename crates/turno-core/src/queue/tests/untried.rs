@@ -19,10 +19,7 @@ fn ids(shelf: &Shelf, delivery: &Delivery) -> String {
 
 #[test]
 fn later_item_joins_items_that_come_back_untried() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) });
-    for id in ["1", "2"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }, &["1", "2"]);
     let delivery = shelf.claim_one();
     shelf.put("ana", "3");
     shelf.settle(&delivery, Act::Ack { through: ItemId::new("1").ok() });
@@ -47,10 +44,7 @@ fn later_item_joins_items_that_come_back_untried() {
 
 #[test]
 fn untried_item_does_not_start_a_new_window() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Lane));
-    for id in ["1", "2"] {
-        shelf.put("ana", id);
-    }
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Lane), &["1", "2"]);
     shelf.pass(3_000);
     let delivery = shelf.claim_one();
     shelf.pass(2_000);
@@ -67,8 +61,7 @@ fn untried_item_does_not_start_a_new_window() {
 
 #[test]
 fn repeated_return_is_recognised_after_later_deliveries() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) });
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }, &["1"]);
     let first = shelf.claim_one();
     assert_eq!(settled_outcome(&shelf, &first), None, "the delivery is not settled");
     shelf.settle(&first, Act::Return { error: None });
@@ -91,8 +84,7 @@ fn repeated_return_is_recognised_after_later_deliveries() {
 
 #[test]
 fn superseded_delivery_is_recognised_after_the_newer_change_was_delivered() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Sync), &["1"]);
     let (first, acted) = (shelf.claim_one(), Act::Ack { through: None });
     shelf.put("ana", "2");
     assert_eq!(shelf.settle(&first, acted), SettleOutcome::Superseded);
@@ -115,8 +107,8 @@ fn superseded_delivery_is_recognised_after_the_newer_change_was_delivered() {
 
 #[test]
 fn repeated_return_is_recognised_after_exhaustion_and_retry() {
-    let mut shelf = Shelf::new(Policy { window: Span::ZERO, max_attempts: 1, ..Policy::for_kind(Kind::Lane) });
-    shelf.put("ana", "1");
+    let mut shelf =
+        Shelf::holding(Policy { window: Span::ZERO, max_attempts: 1, ..Policy::for_kind(Kind::Lane) }, &["1"]);
     let first = shelf.claim_one();
     shelf.settle(&first, Act::Return { error: None });
     let second = shelf.claim_one();
@@ -150,8 +142,7 @@ fn probe_prefers_untried_heads_then_those_tried_longest_ago() {
 
 #[test]
 fn every_delivery_that_does_not_count_is_recorded_with_its_error() {
-    let mut shelf = Shelf::new(Policy::for_kind(Kind::Sync));
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy::for_kind(Kind::Sync), &["1"]);
     let returned = shelf.claim_one();
     shelf.settle(&returned, Act::Return { error: None });
     let acked = shelf.pass(1).claim_one();
@@ -188,8 +179,7 @@ fn only_a_row_without_a_flag_is_recognised_as_expiry_by_its_text() {
 
 #[test]
 fn worker_error_with_the_text_of_an_expiry_is_an_ordinary_failure() {
-    let mut shelf = Shelf::new(Policy { max_attempts: 5, ..Policy::for_kind(Kind::Inbox) });
-    shelf.put("ana", "1");
+    let mut shelf = Shelf::holding(Policy { max_attempts: 5, ..Policy::for_kind(Kind::Inbox) }, &["1"]);
     let delivery = shelf.claim_one();
     let text = "not settled in time".to_owned();
     let outcome =
