@@ -1,14 +1,13 @@
 //! The audit log: one entry per privileged action, in one unbroken chain.
 
-use super::world::{World, draft, put, queue_name, take_one};
+use super::world::{World, draft, give_up, put, queue_name, take_one};
 use turno::Turno;
 use turno::access::{NewPerson, NewToken, PersonChange, Role};
 use turno::core::audit::{Broken, Head};
 use turno::core::id::{ItemId, UserId};
 use turno::core::lease::Action;
-use turno::core::queue::{Act, Kind, Policy};
+use turno::core::queue::{Kind, Policy};
 use turno::core::time::Span;
-use turno::queue::Settlement;
 use turno::store::AuditQuery;
 
 super::cases![
@@ -50,8 +49,7 @@ async fn every_privileged_action_has_exactly_one_audit_entry(world: World) {
     queue.resume().await.unwrap();
     put(&queue, "k", &["a", "b"]).await;
     let got = take_one(&queue).await;
-    let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { reference: got.reference, act: give_up }]).await.unwrap();
+    give_up(&queue, &got).await;
     queue.retry(got.items[0].id.clone()).await.unwrap().unwrap();
     queue.cancel(ItemId::new("b").unwrap()).await.unwrap().unwrap();
     force(turno, "r", take("uno")).await;
@@ -184,8 +182,7 @@ async fn purged_items_are_counted_and_audited(world: World) {
         queue.ack([got.reference]).await.unwrap();
     }
     let got = take_one(&queue).await;
-    let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    queue.settle(vec![Settlement { reference: got.reference, act: give_up }]).await.unwrap();
+    give_up(&queue, &got).await;
     world.turno.purge().await.unwrap();
     assert_eq!(queue.counts().await.unwrap().processed, 3, "items within the retention stay");
     world.advance(3_600_001);

@@ -1,10 +1,10 @@
 //! Claims of one item, and claims with a request id.
 
-use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
+use super::world::{World, ack, draft, fail, id, ids, put, settle, take, take_one};
 use std::collections::HashSet;
 use std::time::Duration;
 use turno::Error;
-use turno::core::id::{ItemId, Key};
+use turno::core::id::Key;
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::queue::{Claim, ClaimedItem, Delivery, Draft, QueueHandle, WhyReason};
@@ -24,10 +24,6 @@ super::cases![
     a_later_delivery_does_not_belong_to_an_old_request,
     a_caller_that_left_finds_its_deliveries_again,
 ];
-
-fn id(id: &str) -> ItemId {
-    ItemId::new(id).unwrap()
-}
 
 async fn claim(queue: &QueueHandle, item: &str) -> ClaimedItem {
     queue.claim_item(id(item), Claim::by("worker-1")).await.unwrap()

@@ -1,6 +1,6 @@
 //! Clearing lanes.
 
-use super::world::{World, ack, draft, put, settle, take, take_one};
+use super::world::{World, ack, draft, give_up, put, settle, take, take_one};
 use turno::access::{NewPerson, NewToken, Role};
 use turno::core::id::Fence;
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
@@ -68,8 +68,7 @@ async fn clearing_keeps_other_kinds_and_exhausted_items(world: World) {
     put(&inbox, "ana", &["i"]).await;
     put(&held, "ana", &["1"]).await;
     let got = take_one(&held).await;
-    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    settle(&held, got.reference, act).await;
+    give_up(&held, &got).await;
     put(&held, "ana", &["2"]).await;
     assert_eq!(world.turno.lane_clear().await.unwrap(), 1);
     assert_eq!(held.counts().await.unwrap(), Counts { exhausted: 1, cancelled: 1, ..Counts::default() });

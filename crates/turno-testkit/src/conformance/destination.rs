@@ -1,7 +1,7 @@
 //! Destinations of queues: their state is shared by all instances, an outage revives the items it exhausted, and
 //! workers hold back while a destination is down.
 
-use super::world::{World, put, settle, take};
+use super::world::{World, give_up, put, settle, take};
 use std::time::Duration;
 use tokio::sync::watch;
 use turno::core::destination::{DeliveryFailure, Destination, FAILURES};
@@ -123,8 +123,7 @@ async fn only_one_of_two_instances_probes_a_destination(world: World) {
 
 async fn exhaust(queue: &QueueHandle) -> Delivery {
     let got = take(queue, 1).await.remove(0);
-    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    assert_eq!(settle(queue, got.reference, act).await.outcome, SettleOutcome::Exhausted);
+    assert_eq!(give_up(queue, &got).await, SettleOutcome::Exhausted);
     got
 }
 

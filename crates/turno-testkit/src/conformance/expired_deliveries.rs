@@ -1,7 +1,7 @@
 //! Expired deliveries count as ended for management calls and reads, although no sweep runs in these cases.
 
-use super::world::{World, ids, put, take_one};
-use turno::core::id::{ItemId, Key};
+use super::world::{World, id, ids, put, take_one};
+use turno::core::id::Key;
 use turno::core::queue::{Kind, ManageAnswer, ManageRefused, OnExhausted, Policy};
 use turno::core::time::Span;
 use turno::queue::{Claim, Exhausted, ItemQuery, ItemState, QueueHandle};
@@ -29,10 +29,6 @@ async fn expired(world: &World, name: &str, policy: Policy) -> QueueHandle {
     take_one(&queue).await;
     world.advance(60_000);
     queue
-}
-
-fn id(id: &str) -> ItemId {
-    ItemId::new(id).unwrap()
 }
 
 async fn an_expired_item_is_cancelled_without_a_sweep_and_its_lane_goes_on(world: World) {

@@ -1,6 +1,6 @@
 //! Several instances that work on one database at the same time.
 
-use super::world::{World, draft, holder, put, queue_name, resource, take_one};
+use super::world::{World, draft, holder, put, queue_name, resource, strict, take_one};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,10 +24,6 @@ super::cases![
     work_of_a_dead_instance_is_taken_over,
     a_waiting_claim_wakes_on_new_work_of_another_instance,
 ];
-
-fn strict() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }
-}
 
 async fn both(world: &World, policy: Policy) -> [QueueHandle; 2] {
     let first = world.queue(policy).await;

@@ -1,6 +1,6 @@
 //! Lanes: order, one delivery at a time, windows, groups, exhausted heads.
 
-use super::world::{World, ack, draft, fail, ids, put, queue_name, settle, take, take_one};
+use super::world::{World, ack, draft, fail, give_up, ids, put, queue_name, settle, strict, take, take_one};
 use std::time::Duration;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome};
@@ -32,10 +32,6 @@ super::cases![
     empty_lanes_leave_no_rows_behind,
     every_column_of_an_item_survives_the_store,
 ];
-
-fn strict() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }
-}
 
 fn eager() -> Policy {
     Policy { window: Span::ZERO, ..Policy::for_kind(Kind::Lane) }
@@ -380,8 +376,7 @@ async fn counters_equal_a_count_over_the_rows(world: World) {
     ack(&queue, &got[1]).await;
     let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: Some(Span(60_000)), give_up: false };
     settle(&queue, got[2].reference, act).await;
-    let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: None, give_up: true };
-    settle(&queue, got[3].reference, act).await;
+    give_up(&queue, &got[3]).await;
     queue.cancel(ItemId::new("7-2").unwrap()).await.unwrap().unwrap();
     let expected = Counts { pending: 8, in_process: 3, error: 1, processed: 2, exhausted: 1, cancelled: 1 };
     assert_eq!(queue.counts().await.unwrap(), expected);

@@ -1,8 +1,8 @@
 //! Retrying exhausted items: in bulk, or with an edited payload.
 
-use super::world::{World, ack, fail, ids, put, settle, take, take_one};
-use turno::core::id::{ItemId, Key};
-use turno::core::queue::{Act, Kind, ManageRefused, OnExhausted, Policy, SettleOutcome, fingerprint};
+use super::world::{World, ack, fail, give_up, id, ids, put, take, take_one};
+use turno::core::id::Key;
+use turno::core::queue::{Kind, ManageRefused, OnExhausted, Policy, SettleOutcome, fingerprint};
 use turno::core::time::Span;
 use turno::queue::QueueHandle;
 use turno::store::{AuditQuery, Counts, StoreError};
@@ -21,8 +21,7 @@ super::cases![
 
 async fn exhaust(queue: &QueueHandle, count: u32) {
     for got in take(queue, count).await {
-        let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-        assert_eq!(settle(queue, got.reference, act).await.outcome, SettleOutcome::Exhausted);
+        assert_eq!(give_up(queue, &got).await, SettleOutcome::Exhausted);
     }
 }
 
@@ -30,10 +29,6 @@ async fn audited(turno: &Turno, action: &str) -> Vec<(String, String)> {
     let action = Some(action.to_owned());
     let query = AuditQuery { after: Some(0), action, limit: 1_000, ..AuditQuery::default() };
     turno.audit(query).await.unwrap().into_iter().map(|entry| (entry.resource, entry.detail)).collect()
-}
-
-fn id(id: &str) -> ItemId {
-    ItemId::new(id).unwrap()
 }
 
 async fn every_exhausted_item_is_retried_with_its_own_audit_entry(world: World) {
@@ -112,8 +107,7 @@ async fn an_edit_of_a_sync_item_is_a_newer_change(world: World) {
     let queue = world.queue(Policy::for_kind(Kind::Sync)).await;
     put(&queue, "ana", &["x"]).await;
     let first = take_one(&queue).await;
-    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
-    settle(&queue, first.reference, act).await;
+    give_up(&queue, &first).await;
     queue.retry_with(id("x"), "{}").await.unwrap().unwrap();
     let second = take_one(&queue).await;
     assert!(second.revision > first.revision, "a consumer that compares revisions must accept the edit");

@@ -1,7 +1,7 @@
 //! Why an item or a key is not running: every reason, from a real database.
 
-use super::world::{START, World, ack, draft, put, settle, take, take_one};
-use turno::core::id::{ItemId, Key};
+use super::world::{START, World, ack, draft, id, put, settle, strict, take, take_one};
+use turno::core::id::Key;
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::queue::{Draft, QueueHandle, Why, WhyReason};
@@ -18,14 +18,6 @@ super::cases![
     a_sync_key_has_a_reason_too,
     a_reason_agrees_with_the_next_claim,
 ];
-
-fn id(id: &str) -> ItemId {
-    ItemId::new(id).unwrap()
-}
-
-fn strict() -> Policy {
-    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }
-}
 
 async fn item(queue: &QueueHandle, item: &str) -> Why {
     queue.why_item(id(item)).await.unwrap().expect("the item is known")

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use turno::clock::{Clock, Manual};
 use turno::core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Outcome, Policy as LeasePolicy, Refused};
-use turno::core::queue::{Accepted, Act, DeliveryRef, Policy, SettleOutcome};
+use turno::core::queue::{Accepted, Act, DeliveryRef, Kind, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
 use turno::lease::LeaseAnswer;
 use turno::queue::{Claim, Delivery, Draft, QueueHandle, Settled, Settlement};
@@ -205,6 +205,21 @@ pub(super) async fn ack(queue: &QueueHandle, got: &Delivery) -> SettleOutcome {
 pub(super) async fn fail(queue: &QueueHandle, got: &Delivery) -> SettleOutcome {
     let act = Act::Fail { error: "no contesta".to_owned(), item: None, retry_in: Some(Span::ZERO), give_up: false };
     settle(queue, got.reference, act).await.outcome
+}
+
+/// Fails one delivery for good, so that its items are exhausted.
+pub(super) async fn give_up(queue: &QueueHandle, got: &Delivery) -> SettleOutcome {
+    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    settle(queue, got.reference, act).await.outcome
+}
+
+/// Returns a lane policy without a window, for one item at a time.
+pub(super) fn strict() -> Policy {
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::for_kind(Kind::Lane) }
+}
+
+pub(super) fn id(id: &str) -> ItemId {
+    ItemId::new(id).expect("valid")
 }
 
 async fn open(url: &str, time: &Arc<Manual>) -> Turno {

@@ -32,6 +32,19 @@ fn worker(queue: &QueueHandle, reports: &Reports<String>, permits: &Arc<Semaphor
     })
 }
 
+/// Returns a worker whose handler reports its start and its drop, and never ends.
+fn endless_worker(queue: &QueueHandle, reports: &Reports<&'static str>) -> Worker {
+    let sender = reports.sender.clone();
+    queue.worker(move |_: Job<Message>| {
+        let held = Dropped(sender.clone());
+        let _ = sender.send("begun");
+        async move {
+            let _held = held;
+            std::future::pending().await
+        }
+    })
+}
+
 /// Tells a worker to stop. Returns once the worker has received the signal.
 async fn signal_stop(running: RunningWorker) -> JoinHandle<()> {
     let mut stop = Box::pin(running.stop());
@@ -83,15 +96,7 @@ async fn a_handler_that_outlasts_the_grace_is_dropped_and_its_item_returned(worl
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let mut reports = Reports::new();
-    let sender = reports.sender.clone();
-    let worker = queue.worker(move |_: Job<Message>| {
-        let held = Dropped(sender.clone());
-        let _ = sender.send("begun");
-        async move {
-            let _held = held;
-            std::future::pending().await
-        }
-    });
+    let worker = endless_worker(&queue, &reports);
     let running = worker.grace(Duration::from_millis(5_000)).start().unwrap();
     assert_eq!(reports.next().await, "begun");
     let stop = signal_stop(running).await;
@@ -133,15 +138,7 @@ async fn a_dropped_worker_ends_its_handlers_and_its_deliveries_expire(world: Wor
     let queue = world.queue(inbox()).await;
     put(&queue, "ana", &["x"]).await;
     let mut reports = Reports::new();
-    let sender = reports.sender.clone();
-    let worker = queue.worker(move |_: Job<Message>| {
-        let held = Dropped(sender.clone());
-        let _ = sender.send("begun");
-        async move {
-            let _held = held;
-            std::future::pending().await
-        }
-    });
+    let worker = endless_worker(&queue, &reports);
     let running = worker.start().unwrap();
     assert_eq!(reports.next().await, "begun");
     drop(running);
