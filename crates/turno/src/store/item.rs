@@ -29,26 +29,24 @@ pub struct Counts {
 impl Counts {
     /// Returns the count for a state.
     pub fn get(&self, state: ItemState) -> i64 {
-        match state {
-            ItemState::Pending => self.pending,
-            ItemState::InProcess => self.in_process,
-            ItemState::Processed => self.processed,
-            ItemState::Error => self.error,
-            ItemState::Exhausted => self.exhausted,
-            ItemState::Cancelled => self.cancelled,
-        }
+        let mut counts = *self;
+        *counts.count(state)
     }
 
     /// Adds one to the count for a state.
     pub fn add(&mut self, state: ItemState) {
-        *match state {
+        *self.count(state) += 1;
+    }
+
+    fn count(&mut self, state: ItemState) -> &mut i64 {
+        match state {
             ItemState::Pending => &mut self.pending,
             ItemState::InProcess => &mut self.in_process,
             ItemState::Processed => &mut self.processed,
             ItemState::Error => &mut self.error,
             ItemState::Exhausted => &mut self.exhausted,
             ItemState::Cancelled => &mut self.cancelled,
-        } += 1;
+        }
     }
 }
 
