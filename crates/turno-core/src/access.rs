@@ -15,13 +15,17 @@
 
 mod change;
 mod console;
+mod pace;
 mod reach;
 #[cfg(test)]
 mod tests;
 
 use change::NOT_FOR_SESSIONS;
 pub use change::{BadChange, Change, ChangeRefused, Changed, View, change};
-pub use console::{Link, LinkFor};
+pub use console::{FailedSignIns, Link, LinkFor, SignIn, SignInMethod};
+pub use pace::{
+    PAIR_PACE, Pace, PaceCounts, PaceKeys, PaceStep, PaceVerdict, SIGN_IN_DELAY_MAX, SOURCE_PACE, USER_PACE, pace,
+};
 
 use crate::audit::Hash;
 use crate::fault::{UnknownWord, Vocabulary};

@@ -55,6 +55,9 @@ pub const SESSION_TTL_MAX: Span = Span::from_secs(900);
 pub const TOKENS_MAX: i64 = 1_000;
 /// Longest life of a console session: a user signs in again at least once a month.
 pub const CONSOLE_TTL_MAX: Span = Span::from_secs(30 * 86_400);
+/// Most counts of sign-in attempts that one attempt removes once they have no effect: more than it adds, so that the table
+/// does not grow.
+pub const PACE_PURGED: i64 = 16;
 /// Most console sessions of one person. With one more, the oldest ends.
 pub const CONSOLES_MAX: usize = 50;
 /// Longest life of a sign-in link: an invitation may wait for a week. A longer-lived link would be a password.

@@ -27,6 +27,7 @@ mod reads;
 mod retry;
 mod schema;
 mod screens;
+mod sign_in;
 mod sizes;
 mod sync;
 mod task;
@@ -87,6 +88,7 @@ pub fn all() -> Vec<Case> {
         access::cases(),
         token::cases(),
         console::cases(),
+        sign_in::cases(),
         idempotency::cases(),
         screens::cases(),
         destination::cases(),

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
-use turno::core::access::{Epoch, Link, Person, Token};
+use turno::core::access::{Epoch, Link, PaceKeys, PaceStep, PaceVerdict, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
@@ -321,6 +321,10 @@ impl AccessStore for Model {
         tokens(Option<UserId>, Option<String>, u32) -> Vec<Token>;
         touch_tokens(Vec<(String, Time)>) -> ();
         renew_session(String, Time) -> bool;
+    }
+
+    fn pace_sign_in(&self, _keys: PaceKeys, _step: PaceStep) -> Pending<'_, PaceVerdict> {
+        unknown()
     }
 }
 

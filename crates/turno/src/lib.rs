@@ -97,7 +97,8 @@ pub mod sync {
 pub mod access {
     pub use crate::engine::access::{NewPerson, NewToken, PersonChange};
     pub use turno_core::access::{
-        ChangeRefused, Denied, LinkFor, Permission, Permissions, Person, Principal, Role, Token, TokenKind,
+        ChangeRefused, Denied, FailedSignIns, LinkFor, PaceStep, PaceVerdict, Permission, Permissions, Person,
+        Principal, Role, SignIn, SignInMethod, Token, TokenKind,
     };
 }
 

@@ -73,8 +73,8 @@ const STATEMENTS: &[Alone] = &[
         store: "postgres",
         reason: "these statements only lock rows or insert rows to be locked; SQLite has one writer",
         names: "audit_lock hot_first_lock hot_front_lock hot_request_lock lane_lock lease_insert lease_lock \
-                lease_lock_beats lease_pin life_lock line_lock queue_lock repair_lock schema_lock stock_insert \
-                stock_lock stock_remove task_lease_insert task_lock task_share",
+                lease_lock_beats lease_pin life_lock line_lock pace_insert queue_lock repair_lock schema_lock \
+                stock_insert stock_lock stock_remove task_lease_insert task_lock task_share",
     },
     Alone {
         store: "postgres",

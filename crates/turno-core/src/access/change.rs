@@ -4,7 +4,7 @@
 //! cannot be demoted, disabled or removed.
 
 use super::reach::covers;
-use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Token};
+use super::{Denied, FailedSignIns, Link, Permission, Permissions, Person, Principal, Role, SignIn, Token};
 use crate::audit::{Actor, AuditAction, Draft, Hash};
 use crate::fault::Thing;
 use crate::id::UserId;
@@ -67,7 +67,11 @@ pub enum Change {
         token: Token,
         /// How long the session lives.
         ttl: Span,
+        /// How the person signed in, for the audit. `None` if the embedding program does not say.
+        sign_in: Option<SignIn>,
     },
+    /// Record failed sign-ins in the audit.
+    RecordFailures(FailedSignIns),
     /// Make a link that can be used once.
     MakeLink {
         /// The new link.
@@ -211,7 +215,8 @@ pub fn change(by: Option<&Principal>, command: &Change, view: View, now: Time) -
         Change::CreateToken(token) => context.create_token(token, view),
         Change::MintSession { token, ttl } => context.mint(token, *ttl, view),
         Change::RevokeToken { id } => context.revoke(id, view),
-        Change::OpenSession { token, ttl } => context.open_session(token, *ttl, view),
+        Change::OpenSession { token, ttl, sign_in } => context.open_session(token, *ttl, sign_in.as_ref(), view),
+        Change::RecordFailures(failures) => context.record_failures(failures),
         Change::MakeLink { link, ttl } => context.make_link(link, *ttl, view),
         Change::RedeemLink(link) => context.redeem_link(link, view),
     }

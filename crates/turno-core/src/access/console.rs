@@ -44,6 +44,50 @@ pub struct Link {
     pub created_at: Time,
 }
 
+/// How a person signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignIn {
+    /// The way.
+    pub method: SignInMethod,
+    /// The address of the person's machine.
+    pub source: String,
+}
+
+/// The way in which a person signed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignInMethod {
+    /// With a password.
+    Password,
+    /// With a link.
+    Link,
+}
+
+impl SignInMethod {
+    /// Returns the word in audit entries.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SignInMethod::Password => "password",
+            SignInMethod::Link => "link",
+        }
+    }
+}
+
+/// Failed sign-ins from one source at one user, counted together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedSignIns {
+    /// The user; `None` if there is no such user, or for several users.
+    pub user: Option<UserId>,
+    /// The address, or `*` for several addresses.
+    pub source: String,
+    /// The attempts with a wrong password, or of a disabled user.
+    pub failed: u32,
+    /// The attempts that the pace refused.
+    pub refused: u32,
+}
+
+/// The resource of an entry that names no user.
+const UNKNOWN_USER: &str = "unknown user";
+
 impl Change {
     /// Returns the person that the store must read for the change.
     pub fn user(&self) -> Option<&UserId> {
@@ -53,7 +97,7 @@ impl Change {
                 Some(&token.user)
             }
             Change::MakeLink { link, .. } | Change::RedeemLink(link) => link.to.user(),
-            Change::RevokeToken { .. } => None,
+            Change::RevokeToken { .. } | Change::RecordFailures(_) => None,
         }
     }
 
@@ -75,7 +119,13 @@ impl Change {
 }
 
 impl ChangeContext<'_> {
-    pub(super) fn open_session(&self, token: &Token, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {
+    pub(super) fn open_session(
+        &self,
+        token: &Token,
+        ttl: Span,
+        sign_in: Option<&SignIn>,
+        view: View,
+    ) -> Result<Changed, ChangeRefused> {
         self.require_embedding_program()?;
         check_ttl(ttl, CONSOLE_TTL_MAX, BadChange::SessionTtl { max: CONSOLE_TTL_MAX })?;
         let owner = enabled(view.person, &token.user)?;
@@ -93,12 +143,30 @@ impl ChangeContext<'_> {
             ..token.clone()
         };
         // The person who signs in is the actor, not the program that checked the password or the link.
-        let audit =
-            Draft { actor: Actor::user(token.user.clone()), ..self.token_entry(AuditAction::SessionOpen, &token) };
+        let actor = Actor::user(token.user.clone());
+        let audit = match sign_in {
+            None => Draft { actor, ..self.token_entry(AuditAction::SessionOpen, &token) },
+            Some(sign_in) => Draft { actor, ..self.token_entry(AuditAction::SignIn, &token) }
+                .and("method", Value::from(sign_in.method.as_str()))
+                .and("source", Value::from(sign_in.source.as_str())),
+        };
         let surplus = (view.consoles.len() + 1).saturating_sub(CONSOLES_MAX);
         let revoked: Vec<String> = view.consoles.into_iter().take(surplus).collect();
         let raises_epoch = !revoked.is_empty();
         Ok(Changed { token: Some(token), revoked, raises_epoch, ..only_audit(audit) })
+    }
+
+    /// Records failed sign-ins. The entry names the user only if there is such a user, because people enter passwords as
+    /// user names by mistake, and entries cannot be deleted.
+    pub(super) fn record_failures(&self, failures: &FailedSignIns) -> Result<Changed, ChangeRefused> {
+        self.require_embedding_program()?;
+        let user = failures.user.as_ref().map_or_else(|| UNKNOWN_USER.to_owned(), UserId::to_string);
+        let audit = self.entry(AuditAction::SignInFailed, user).with([
+            ("source", Value::from(failures.source.as_str())),
+            ("failed", Value::from(failures.failed)),
+            ("refused", Value::from(failures.refused)),
+        ]);
+        Ok(only_audit(audit))
     }
 
     pub(super) fn make_link(&self, link: &Link, ttl: Span, view: View) -> Result<Changed, ChangeRefused> {

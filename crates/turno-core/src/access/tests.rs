@@ -291,7 +291,7 @@ fn console(user: &str, number: usize) -> Token {
 #[test]
 fn console_session_has_all_rights_of_its_person_until_it_expires() {
     let ana = person("ana", Role::Editor);
-    let command = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
+    let command = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60), sign_in: None };
     let opened = change(None, &command, about(Some(ana.clone())), Time(7)).unwrap();
     let token = opened.token.unwrap();
     assert_eq!(
@@ -307,14 +307,14 @@ fn console_session_has_all_rights_of_its_person_until_it_expires() {
     let disabled = Person { disabled: true, ..ana.clone() };
     assert!(change(None, &command, about(Some(disabled)), Time(7)).is_err());
     assert!(change(None, &command, about(None), Time(7)).is_err());
-    let for_ever = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(31 * 86_400) };
+    let for_ever = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(31 * 86_400), sign_in: None };
     assert!(change(None, &for_ever, about(Some(ana)), Time(7)).is_err());
 }
 
 #[test]
 fn opening_too_many_console_sessions_ends_the_oldest() {
     let consoles: Vec<String> = (0..50).map(|n| format!("c{n}")).collect();
-    let command = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
+    let command = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60), sign_in: None };
     let view = View { consoles, ..about(Some(person("ana", Role::Viewer))) };
     let opened = change(None, &command, view, Time(7)).unwrap();
     assert_eq!((opened.revoked, opened.raises_epoch), (vec!["c0".to_owned()], true));

@@ -61,6 +61,10 @@ named! {
         LinkMake = "link_make",
         /// A sign-in link was used.
         LinkRedeem = "link_redeem",
+        /// A person signed in.
+        SignIn = "sign_in",
+        /// Sign-ins failed.
+        SignInFailed = "sign_in_failed",
     }
 }
 

@@ -8,6 +8,7 @@
 mod console;
 mod people;
 mod secret;
+mod sign_in;
 
 pub use people::{NewPerson, NewToken, PersonChange};
 

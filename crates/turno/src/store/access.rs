@@ -1,7 +1,10 @@
 //! Changes of access, and reads about it.
 
 use super::Pending;
-use turno_core::access::{Change, ChangeRefused, Changed, Epoch, Link, Person, Principal, Token, View, change};
+use turno_core::access::{
+    Change, ChangeRefused, Changed, Epoch, Link, PaceKeys, PaceStep, PaceVerdict, Person, Principal, Token, View,
+    change,
+};
 use turno_core::audit::{Entry, Hash, Head, chain};
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -108,4 +111,8 @@ pub trait AccessStore {
     /// Extends a console session until `until`, if the session exists and would end earlier. Returns whether it was
     /// extended.
     fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool>;
+
+    /// Counts a step of a sign-in under the locks of its counts, as [`pace`](turno_core::access::pace) decides. Removes
+    /// some counts that have no effect any more.
+    fn pace_sign_in(&self, keys: PaceKeys, step: PaceStep) -> Pending<'_, PaceVerdict>;
 }

@@ -28,6 +28,7 @@ mod lease;
 mod life;
 mod line;
 mod manage;
+mod pace;
 mod purge;
 mod queue;
 mod read;

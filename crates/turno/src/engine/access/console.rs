@@ -6,7 +6,7 @@
 use super::{Needs, NewToken, Turno, secret};
 use crate::error::Error;
 use std::time::Duration;
-use turno_core::access::{Change, ChangeRefused, Link, LinkFor, Token};
+use turno_core::access::{Change, ChangeRefused, Link, LinkFor, SignIn, Token};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::{Span, Time};
@@ -100,9 +100,18 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn open_session(&self, user: UserId, ttl: Duration) -> Result<(Token, String), Error> {
+        self.open_session_by(user, ttl, None).await
+    }
+
+    pub(super) async fn open_session_by(
+        &self,
+        user: UserId,
+        ttl: Duration,
+        sign_in: Option<SignIn>,
+    ) -> Result<(Token, String), Error> {
         self.store()?;
         let (token, secret) = NewToken::whole(user).into_token(self.inner.clock.estimate())?;
-        let changed = self.change_access(Change::OpenSession { token, ttl: ttl.into() }).await?;
+        let changed = self.change_access(Change::OpenSession { token, ttl: ttl.into(), sign_in }).await?;
         Ok((changed.token.ok_or(Error::Bug("a created token is not there"))?, secret))
     }
 

@@ -13,7 +13,7 @@ use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{AccessGroup, AccessRead, AccessStore, AccessWrite, Outcomes, Pending, TokenFound};
 use tokio_postgres::Row;
-use turno_core::access::{Changed, Epoch, Link, Permissions, Person, Token, View};
+use turno_core::access::{Changed, Epoch, Link, PaceKeys, PaceStep, PaceVerdict, Permissions, Person, Token, View};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -196,5 +196,9 @@ impl AccessStore for PostgresStore {
             let renewed = self.read(vec![Call::new(&sql::TOKEN_RENEW).text(&id).big(until.0)]).await?.take();
             Ok(!renewed.is_empty())
         })
+    }
+
+    fn pace_sign_in(&self, keys: PaceKeys, step: PaceStep) -> Pending<'_, PaceVerdict> {
+        Box::pin(self.pace(keys, step))
     }
 }

@@ -37,6 +37,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 18, min_compatible: 5, text: include_str!("migrations/0018_scopes.sql") },
     Migration { version: 19, min_compatible: 5, text: include_str!("migrations/0019_private_events.sql") },
     Migration { version: 20, min_compatible: 5, text: include_str!("migrations/0020_lease_holder.sql") },
+    Migration { version: 21, min_compatible: 5, text: include_str!("migrations/0021_sign_in_pace.sql") },
 ];
 
 /// Applies the missing migrations in one transaction: all of them or none.

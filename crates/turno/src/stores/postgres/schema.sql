@@ -189,6 +189,8 @@ queue.purged bigint not null default 0
 queue.push text
 schema_version.version integer not null
 schema_version.min_compatible integer not null
+sign_in_pace.key bytea not null
+sign_in_pace.paid_until bigint not null
 stock.sku text collate C not null
 stock.quantity bigint not null
 stock_move.task bigint not null
@@ -291,6 +293,8 @@ CREATE UNIQUE INDEX person_pkey ON turno.person USING btree (id)
 CREATE UNIQUE INDEX queue_name_key ON turno.queue USING btree (name)
 CREATE UNIQUE INDEX queue_pkey ON turno.queue USING btree (id)
 CREATE UNIQUE INDEX schema_version_pkey ON turno.schema_version USING btree (version)
+CREATE INDEX sign_in_pace_over ON turno.sign_in_pace USING btree (paid_until)
+CREATE UNIQUE INDEX sign_in_pace_pkey ON turno.sign_in_pace USING btree (key)
 CREATE UNIQUE INDEX stock_move_pkey ON turno.stock_move USING btree (task, line)
 CREATE UNIQUE INDEX stock_pkey ON turno.stock USING btree (sku)
 CREATE UNIQUE INDEX stock_serial_pkey ON turno.stock_serial USING btree (sku, serial)

@@ -115,6 +115,9 @@ statements! {
     "mark": EPOCH_RAISE EPOCH_READ MARK_SAVE;
     "note_add": NOTE_ADD;
     "note_list": NOTE_LIST;
+    "pace": PACE_INSERT PACE_READ;
+    "pace_purge": PACE_PURGE;
+    "pace_save": PACE_SAVE;
     "person": PERSON_ADMINS PERSON_READ PERSON_REMOVE;
     "person_list": PERSON_LIST;
     "person_save": PERSON_SAVE;

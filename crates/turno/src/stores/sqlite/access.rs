@@ -5,11 +5,13 @@
 use super::read::{all, execute, first, only};
 use super::row::access::{person, token};
 use super::row::{json, name_if};
-use super::{SqliteStore, audit, marks, now, sql};
+use super::{SqliteStore, audit, marks, now, pace, sql};
 use crate::clock::Clock;
 use crate::store::{AccessGroup, AccessRead, AccessStore, Outcomes, Pending, StoreError, TokenFound};
 use rusqlite::{Connection, params};
-use turno_core::access::{Changed, Epoch, Link, LinkFor, Permissions, Person, Token, View};
+use turno_core::access::{
+    Changed, Epoch, Link, LinkFor, PaceKeys, PaceStep, PaceVerdict, Permissions, Person, Token, View,
+};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -177,5 +179,9 @@ impl AccessStore for SqliteStore {
             write.commit()?;
             Ok(renewed > 0)
         })
+    }
+
+    fn pace_sign_in(&self, keys: PaceKeys, step: PaceStep) -> Pending<'_, PaceVerdict> {
+        self.write(move |write| pace::step(write, keys, step))
     }
 }

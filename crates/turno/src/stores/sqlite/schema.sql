@@ -259,6 +259,13 @@ CREATE TABLE schema_version (
     min_compatible integer not null
 ) strict;
 
+CREATE TABLE sign_in_pace (
+    key blob not null primary key,
+    paid_until integer not null
+) strict, without rowid;
+
+CREATE INDEX sign_in_pace_over on sign_in_pace (paid_until);
+
 CREATE TABLE stock (
     sku text not null primary key,
     quantity integer not null check (quantity >= 0)
