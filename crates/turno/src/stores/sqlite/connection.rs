@@ -6,6 +6,7 @@
 use crate::store::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ const CACHE_OF_READER: i64 = -2 * 1024;
 /// Opens the connection that writes, and creates a missing file.
 pub(super) fn writer(path: &str) -> Result<Connection, StoreError> {
     check_folder(path)?;
+    create(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open(path, flags, POLLS)?;
     use_log(&connection)?;
@@ -36,6 +38,18 @@ pub(super) fn writer(path: &str) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
     Ok(connection)
+}
+
+/// Creates a missing file that only its owner may read, because it contains hashes of secrets. SQLite gives the log and
+/// the index of the log the same permissions. An error is left to SQLite, which reports it with the path.
+fn create(path: &str) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if !path.starts_with(":memory:") {
+        drop(options.open(path));
+    }
 }
 
 /// Opens a read-only connection. It neither waits for the writer nor blocks it.
