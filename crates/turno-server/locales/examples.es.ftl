@@ -163,7 +163,8 @@ examples-turno-run =
       turno run --resource informe-nocturno --at-least-for 30m -- ./informe.sh
 
     El bloqueo se toma en --database, o en un servidor si --server o TURNO_URL
-    nombran uno. CMD encuentra TURNO_RESOURCE y TURNO_FENCE en su entorno; quien
+    nombran uno. CMD encuentra TURNO_RESOURCE y TURNO_FENCE en su entorno, y
+    TURNO_TOKEN solo con --pass-token; quien
     guarde lo que escribe debería rechazar un fence menor que uno ya visto. SIGINT y
     SIGTERM se le pasan a CMD. Si el bloqueo se pierde, CMD se detiene: con SIGTERM,
     y con SIGKILL 10 s después. Con --at-least-for, CMD corre una vez por período:

@@ -31,6 +31,11 @@ const WAIT_IN_ALL: Duration = Duration::from_secs(30);
 /// How long an answer may take: longer than the longest wait that a call can ask for.
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// The variable with the token.
+pub(crate) const TOKEN_VARIABLE: &str = "TURNO_TOKEN";
+/// The variable with the path of a file that contains the token.
+pub(crate) const TOKEN_FILE_VARIABLE: &str = "TURNO_TOKEN_FILE";
+
 /// Which server, and as whom.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Server")]
@@ -55,7 +60,7 @@ pub(crate) struct ServerArgs {
 #[command(next_help_heading = "Server")]
 pub(crate) struct TokenArgs {
     /// A file with the token [default: the variable TURNO_TOKEN]
-    #[arg(long, value_name = "FILE", env = "TURNO_TOKEN_FILE", hide_env_values = true, global = true)]
+    #[arg(long, value_name = "FILE", env = TOKEN_FILE_VARIABLE, hide_env_values = true, global = true)]
     token_file: Option<PathBuf>,
 
     /// Refused: everybody on the machine could read it in the list of processes.
@@ -69,7 +74,7 @@ impl TokenArgs {
             return Err(Failure::usage(Message::new("token-on-command-line")));
         }
         let Some(path) = &self.token_file else {
-            return Ok(std::env::var("TURNO_TOKEN")
+            return Ok(std::env::var(TOKEN_VARIABLE)
                 .ok()
                 .map(|token| token.trim().to_owned())
                 .filter(|token| !token.is_empty()));

@@ -29,7 +29,8 @@ Examples:
   turno run --resource nightly-report --at-least-for 30m -- ./report.sh
 
 The lease is taken on --database, or at a server if --server or TURNO_URL
-names one. CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment;
+names one. CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment, and
+TURNO_TOKEN only with --pass-token;
 a system that stores its output should refuse a fence smaller than one it
 has seen. SIGINT and SIGTERM are passed on to CMD. If the lease is lost, CMD is
 stopped: with SIGTERM, and with SIGKILL 10 s later. With --at-least-for, CMD
@@ -67,6 +68,9 @@ pub(crate) struct RunArgs {
     server: Option<String>,
     #[command(flatten)]
     token: TokenArgs,
+    /// Leave TURNO_TOKEN and TURNO_TOKEN_FILE in CMD's environment
+    #[arg(long)]
+    pass_token: bool,
 }
 
 /// The time between SIGTERM and SIGKILL.
@@ -91,7 +95,7 @@ pub(crate) async fn run(arguments: &RunArgs, global: &GlobalArgs) -> Result<Exit
         }
         _ => Held::claim_on_database(global, request).await?,
     };
-    let child = Child::start(&arguments.command, &held);
+    let child = Child::start(&arguments.command, &held, arguments.pass_token);
     let ended = match child {
         Ok(child) => supervise(child, &held).await,
         Err(failure) => {

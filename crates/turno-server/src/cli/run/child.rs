@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use tokio::process::Command;
 
 use super::held::Held;
+use crate::client::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE};
 use crate::failure::{Failure, io_cause};
 use crate::texts::message::Message;
 
@@ -20,11 +21,15 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts the command, with resource and fence in its environment.
-    pub(super) fn start(words: &[String], held: &Held) -> Result<Child, Failure> {
+    /// Starts the command, with resource and fence in its environment. The command gets the token only if `pass_token`
+    /// says so, because most commands need the lease and no access to the server.
+    pub(super) fn start(words: &[String], held: &Held, pass_token: bool) -> Result<Child, Failure> {
         let (program, arguments) = words.split_first().expect("clap requires at least one word");
         let mut command = Command::new(program);
         command.args(arguments).env("TURNO_FENCE", held.fence().to_string()).env("TURNO_RESOURCE", held.resource());
+        if !pass_token {
+            command.env_remove(TOKEN_VARIABLE).env_remove(TOKEN_FILE_VARIABLE);
+        }
         // If this process fails, the command must not run on without a watched lease.
         command.kill_on_drop(true);
         // On a terminal the command stays in this process group, so that it can read input and receives Ctrl-C.
