@@ -75,6 +75,9 @@ pub enum Fault {
         /// The most levels.
         max: usize,
     },
+    /// The text contains a character that changes the direction of text.
+    #[error("contains a character that changes the direction of text; remove it")]
+    BidiControl,
     /// The text contains a NUL character.
     #[error("contains a NUL character; remove it")]
     Nul,

@@ -78,6 +78,9 @@ pub enum BadName {
     /// The text holds a control character such as a line break.
     #[error("{0} contains a control character; remove it")]
     Control(NameKind),
+    /// The text is `.` or `..`, and the name is new.
+    #[error("{0} is . or ..; choose another")]
+    Dots(NameKind),
 }
 
 impl BadName {
@@ -124,6 +127,12 @@ macro_rules! name {
                 let text = text.into();
                 check(NameKind::$name, &text)?;
                 Ok(Self(text))
+            }
+
+            /// Refuses `.` and `..`, for a name that is about to be created. Clients remove these from the path of a URL,
+            /// so that such a name could not be reached. Stored names stay usable.
+            pub fn for_creation(self) -> Result<Self, BadName> {
+                if matches!(self.as_str(), "." | "..") { Err(BadName::Dots(NameKind::$name)) } else { Ok(self) }
             }
 
             /// Returns the name as text.

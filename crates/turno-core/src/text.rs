@@ -10,6 +10,14 @@ pub fn clip_text(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_MAX.min(text.len()))].replace('\0', "\u{fffd}")
 }
 
+/// Returns whether the text has a character that changes the direction of the text around it. In a display name such a
+/// character can make one name look like another.
+pub fn has_bidi_control(text: &str) -> bool {
+    let is_bidi =
+        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().any(is_bidi)
+}
+
 /// Renders a count with its noun in the singular or plural: `1 entry`, `2 entries`.
 pub fn pluralize(count: impl Into<i128>, one: &str, many: &str) -> String {
     match count.into() {

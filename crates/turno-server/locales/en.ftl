@@ -21,7 +21,10 @@ problem-ttl_out_of_bounds = { $field } must lie between { $min } and { $max }
     .title = The ttl is out of bounds
 problem-idle_required = This lease has an idle guard; say in idle_ms for how long the person has done nothing
     .title = The idle time is missing
-problem-weak_password = A password has at least 8 characters and at most 1000 bytes; choose another
+problem-weak_password = { $why ->
+    [common] This password is easy to guess; choose another
+   *[length] A password has at least 8 characters and at most 1000 bytes; choose another
+}
     .title = The password is too weak
 problem-unauthenticated = There is no valid token: send Authorization: Bearer TOKEN, or sign in again
     .title = Authentication required

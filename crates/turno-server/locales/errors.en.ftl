@@ -47,6 +47,7 @@ error-too-many = at most { $max }, not { $given }; split it
 error-too-many-resources = at most { $max }; give the beginnings that they share
 error-too-large = larger than { $max } bytes; shorten it
 error-too-deep = nested deeper than { $max } levels; flatten it, or send it as a text
+error-bidi = contains a character that changes the direction of text; remove it
 error-nul = contains a NUL character; remove it
 error-not-json = cannot be written as JSON: { $cause }
 error-key-required = a lane or sync queue needs to know whose item it is
@@ -108,6 +109,7 @@ expected-word = one of the known words, as a text
 error-name-empty = { $name } is empty; give it 1 to { $max } characters
 error-name-long = { $name } has more than { $max } characters; shorten it
 error-name-control = { $name } contains a control character; remove it
+error-name-dots = { $name } cannot be . or ..; choose another
 error-name-kind = { $kind ->
         [user_id] user id
         [queue_name] queue name

@@ -47,6 +47,7 @@ error-too-many = como mucho { $max }, y son { $given }; divídalo
 error-too-many-resources = como mucho { $max }; dé los comienzos que comparten
 error-too-large = pasa de { $max } bytes; acórtelo
 error-too-deep = tiene más de { $max } niveles, uno dentro de otro; aplánelo, o envíelo como texto
+error-bidi = contiene un carácter que cambia la dirección del texto; quítelo
 error-nul = contiene un carácter NUL; quítelo
 error-not-json = no se puede escribir como JSON: { $cause }
 error-key-required = una cola de carriles o de sincronización necesita la clave del elemento
@@ -108,6 +109,7 @@ expected-word = una de las palabras conocidas, como texto
 error-name-empty = { $name } está vacío; dele de 1 a { $max } caracteres
 error-name-long = { $name } tiene más de { $max } caracteres; acórtelo
 error-name-control = { $name } contiene un carácter de control; quítelo
+error-name-dots = { $name } no puede ser . ni ..; elija otro
 error-name-kind = { $kind ->
         [user_id] el usuario
         [queue_name] el nombre de la cola

@@ -21,7 +21,10 @@ problem-ttl_out_of_bounds = { $field } debe estar entre { $min } y { $max }
     .title = El plazo está fuera de los límites
 problem-idle_required = Este bloqueo tiene guarda de inactividad; diga en idle_ms cuánto hace que la persona no hace nada
     .title = Falta el tiempo de inactividad
-problem-weak_password = Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
+problem-weak_password = { $why ->
+    [common] Esta contraseña es fácil de adivinar; elija otra
+   *[length] Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
+}
     .title = La contraseña no sirve
 problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer TOKEN, o inicie sesión de nuevo
     .title = Falta iniciar sesión

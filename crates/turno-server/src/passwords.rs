@@ -4,6 +4,8 @@
 //! most `PARALLEL` hashes run at once, `WAITING` more wait, and further calls are refused as busy. Verifying takes
 //! equally long for users that do not exist, so the time does not reveal whether a user exists.
 
+mod common;
+
 use std::sync::Arc;
 
 use argon2::Argon2;
@@ -31,6 +33,9 @@ pub(crate) enum PasswordRefused {
     /// The password is too short or too long.
     #[error("a password has at least {SHORTEST} characters and at most {LONGEST} bytes; choose another")]
     Weak,
+    /// The password is one that guessers try first.
+    #[error("this password is easy to guess; choose another")]
+    Common,
     /// Too many passwords are being hashed.
     #[error("too many passwords are being checked; try again in a moment")]
     Busy,
@@ -51,9 +56,9 @@ impl Passwords {
         Passwords { parallel: Arc::new(Semaphore::new(PARALLEL)), seats: Arc::new(Semaphore::new(PARALLEL + WAITING)) }
     }
 
-    /// Returns the hash of a new password.
-    pub(crate) async fn hash(&self, password: String) -> Result<String, PasswordRefused> {
-        acceptable(&password)?;
+    /// Returns the hash of a new password. `about` has words about the person, which are no passwords.
+    pub(crate) async fn hash(&self, password: String, about: &[&str]) -> Result<String, PasswordRefused> {
+        acceptable(&password, about)?;
         self.work(move || hashed(&password)).await?
     }
 
@@ -79,10 +84,15 @@ impl Passwords {
     }
 }
 
-/// Refuses a password that is too short or too long.
-pub(crate) fn acceptable(password: &str) -> Result<(), PasswordRefused> {
+/// Refuses a new password that is too short, too long or easy to guess. `about` has the user's id and name. Stored
+/// passwords stay valid.
+pub(crate) fn acceptable(password: &str, about: &[&str]) -> Result<(), PasswordRefused> {
     let fits = password.chars().count() >= SHORTEST && password.len() <= LONGEST;
-    if fits { Ok(()) } else { Err(PasswordRefused::Weak) }
+    match fits {
+        true if common::is_common(password, about) => Err(PasswordRefused::Common),
+        true => Ok(()),
+        false => Err(PasswordRefused::Weak),
+    }
 }
 
 /// Hashes a password on the calling thread. A server uses [`Passwords::hash`], which bounds the work.
@@ -120,12 +130,13 @@ mod tests {
 
     #[test]
     fn a_password_outside_its_bounds_is_refused() {
-        for good in ["12345678".to_owned(), "ñandúñan".to_owned(), "x".repeat(LONGEST)] {
-            assert_eq!(acceptable(&good), Ok(()), "{good}");
+        for good in ["31 de oc".to_owned(), "ñandúñan".to_owned(), "x7".to_owned() + &"-".repeat(LONGEST - 2)] {
+            assert_eq!(acceptable(&good, &[]), Ok(()), "{good}");
         }
         for bad in ["".to_owned(), "1234567".to_owned(), "x".repeat(LONGEST + 1)] {
-            assert_eq!(acceptable(&bad), Err(PasswordRefused::Weak), "{bad}");
+            assert_eq!(acceptable(&bad, &[]), Err(PasswordRefused::Weak), "{bad}");
         }
+        assert_eq!(acceptable("12345678", &[]), Err(PasswordRefused::Common));
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use super::global::{GlobalArgs, refused};
 use super::output::{Card, Table, say, talk};
 use crate::failure::{Failure, io_cause};
 use crate::http::{Stamp, person_called};
-use crate::passwords;
+use crate::passwords::{self, PasswordRefused};
 use crate::texts::causes;
 use crate::texts::message::Message;
 use crate::texts::terminal::render;
@@ -130,9 +130,9 @@ pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), 
     // Reads the password before the database is opened, because a person may take long to type it.
     let password = match &arguments.action {
         Action::Add { id, role, password, .. } if password.password_stdin => {
-            Some(password_hash(&format!("turno user add {id} --role {} --password-stdin < FILE", role.as_str()))?)
+            Some(password_hash(id, &format!("turno user add {id} --role {} --password-stdin < FILE", role.as_str()))?)
         }
-        Action::Password { id, .. } => Some(password_hash(&format!("turno user password {id} < FILE"))?),
+        Action::Password { id, .. } => Some(password_hash(id, &format!("turno user password {id} < FILE"))?),
         _ => None,
     };
     let turno = match &arguments.action {
@@ -142,6 +142,7 @@ pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), 
     let json = arguments.json;
     let (id, done) = match arguments.action {
         Action::Add { id, role, name, .. } => {
+            let id = id.for_creation().map_err(|bad| Failure::usage(causes::message(&bad)))?;
             let name = name.unwrap_or_else(|| id.to_string());
             let person = turno.add_person(NewPerson { id, name, role, password }).await.map_err(refused)?;
             report("user-added", &person, json);
@@ -267,7 +268,7 @@ fn view(person: &Person) -> Value {
 }
 
 /// Reads a password from stdin and returns its hash.
-fn password_hash(example: &str) -> Result<String, Failure> {
+fn password_hash(id: &UserId, example: &str) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() {
         talk(&Message::new("password-prompt"));
     }
@@ -275,9 +276,12 @@ fn password_hash(example: &str) -> Result<String, Failure> {
     let read = std::io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Failure::failed(Message::new("password-stdin").message("cause", io_cause(&error))))?;
     let password = line.trim_end_matches(['\r', '\n']);
-    passwords::acceptable(password).map_err(|_| {
-        let message = Message::new("password-refused").number("min", passwords::SHORTEST);
-        Failure::failed(message.number("max", passwords::LONGEST).text("example", example))
+    passwords::acceptable(password, &[id.as_str()]).map_err(|refused| match refused {
+        PasswordRefused::Common => Failure::failed(Message::new("password-common").text("example", example)),
+        _ => {
+            let message = Message::new("password-refused").number("min", passwords::SHORTEST);
+            Failure::failed(message.number("max", passwords::LONGEST).text("example", example))
+        }
     })?;
     passwords::hashed(password).map_err(|_| Failure::failed(Message::new("password-hash")))
 }

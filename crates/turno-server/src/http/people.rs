@@ -8,6 +8,7 @@ mod user;
 use turno::core::access::{Permission, Permissions};
 use turno::core::fault::Fault;
 use turno::core::id::{BadName, QueueName, Resource, UserId};
+use turno::core::text::has_bidi_control;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use me::Me;
@@ -81,6 +82,12 @@ fn user_id(field: &str, text: &str) -> Result<UserId, Problem> {
     UserId::new(text).map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
 }
 
+/// Parses the id of a new user from a body.
+pub(super) fn new_user_id(field: &str, text: &str) -> Result<UserId, Problem> {
+    let id = user_id(field, text)?;
+    id.for_creation().map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
+}
+
 /// Checks a display name from a body.
 pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
     called(&text).map_err(|fault| bad_field(field, &fault))
@@ -88,6 +95,9 @@ pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
 
 /// Checks a display name. Calls outside HTTP use it too, so that one rule applies everywhere.
 pub(crate) fn called(text: &str) -> Result<String, Fault> {
+    if has_bidi_control(text) {
+        return Err(Fault::BidiControl);
+    }
     let length = text.chars().count();
     if (1..=NAME_MAX).contains(&length) && !text.trim().is_empty() && !text.chars().any(char::is_control) {
         return Ok(text.to_owned());
@@ -95,15 +105,16 @@ pub(crate) fn called(text: &str) -> Result<String, Fault> {
     Err(Fault::Length { max: NAME_MAX })
 }
 
-/// Hashes a password from a body.
-pub(crate) async fn hashed(app: &App, field: &str, password: String) -> Result<String, Problem> {
-    app.passwords.hash(password).await.map_err(|refused| password_problem(field, refused))
+/// Hashes a new password from a body. `about` has the user's id and name, which are no passwords.
+pub(crate) async fn hashed(app: &App, field: &str, password: String, about: &[&str]) -> Result<String, Problem> {
+    app.passwords.hash(password, about).await.map_err(|refused| password_problem(field, refused))
 }
 
 /// Converts a refused password to a problem.
 pub(super) fn password_problem(field: &str, refused: PasswordRefused) -> Problem {
     match refused {
-        PasswordRefused::Weak => Problem::new(Code::WeakPassword).field(field),
+        PasswordRefused::Weak => Problem::new(Code::WeakPassword).arg("why", "length").field(field),
+        PasswordRefused::Common => Problem::new(Code::WeakPassword).arg("why", "common").field(field),
         PasswordRefused::Busy => Problem::new(Code::Overloaded),
         PasswordRefused::Failed => Problem::new(Code::Internal),
     }
@@ -143,7 +154,7 @@ mod tests {
     #[test]
     fn display_name_is_checked() {
         assert!(name("name", "Ana Pérez".to_owned()).is_ok());
-        for bad in ["", "  ", "a\nb", &"x".repeat(NAME_MAX + 1)] {
+        for bad in ["", "  ", "a\nb", "Ana\u{202e}zere", "\u{2066}Ana", &"x".repeat(NAME_MAX + 1)] {
             assert!(name("name", bad.to_owned()).is_err(), "{bad:?}");
         }
     }

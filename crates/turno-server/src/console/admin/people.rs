@@ -84,7 +84,7 @@ impl Default for New {
 impl New {
     /// Returns the new person, or the problem with its field.
     fn person(&self) -> Result<NewPerson, (&'static str, Problem)> {
-        let id = UserId::new(self.id.trim()).map_err(|error| ("id", error.into()))?;
+        let id = UserId::new(self.id.trim()).and_then(UserId::for_creation).map_err(|error| ("id", error.into()))?;
         let name = given(Some(self.name.clone())).unwrap_or_else(|| id.to_string());
         let name = person_name("name", name).map_err(|problem| ("name", problem))?;
         let role = role(&self.role).map_err(|problem| ("role", problem))?;

@@ -103,7 +103,7 @@ pub(super) struct NewPassword {
 /// signed-in caller.
 pub(super) async fn password(page: Page, Path(id): Path<UserId>, Form(form): Form<NewPassword>) -> Response {
     let outcome = async {
-        let password = Some(password_hashed(page.app(), "password", form.password).await?);
+        let password = Some(password_hashed(page.app(), "password", form.password, &[id.as_str()]).await?);
         apply_change(&page, &id, PersonChange { password, ..PersonChange::default() }).await
     };
     page.after(Some(&path_of(&page, &id)), outcome.await)

@@ -161,6 +161,7 @@ async fn leases_claim(
     for (index, entry) in batch.leases.into_iter().enumerate() {
         let ClaimEntry { resource, instance, ttl_ms, wait_ms } = entry;
         let command = parse_names(&resource, instance)
+            .and_then(|(resource, instance)| Ok((resource.for_creation()?, instance)))
             .and_then(|(resource, instance)| ClaimBody { instance, ttl_ms, wait_ms }.command(&caller, resource));
         names.push(resource);
         commands.push((index, command));

@@ -69,7 +69,7 @@ pub(in crate::http) async fn claim(
     if app.is_stopping() {
         return Err(Problem::new(Code::Stopping));
     }
-    let (command, wait) = body.command(caller, resource)?;
+    let (command, wait) = body.command(caller, resource.for_creation()?)?;
     let (_places, fits) = caller.lease_places(app, std::iter::once(&command.resource));
     if fits != [true] {
         return Err(LeasePlaces::refusal());

@@ -51,7 +51,7 @@ pub(in crate::http) async fn force_claim(
     body: ForceBody,
 ) -> Result<LeaseView, Problem> {
     let action = Action::ForceClaim { reason: text("reason", body.reason, true)?, fence: body.fence };
-    act(caller, resource, caller.holder(body.instance), action).await.map(|(lease, _)| lease)
+    act(caller, resource.for_creation()?, caller.holder(body.instance), action).await.map(|(lease, _)| lease)
 }
 
 /// Ends the lease of its holder. A free lease stays free.

@@ -106,9 +106,9 @@ async fn me_password(
         return Err(Problem::new(Code::Invalid).cause(Message::new("error-own-password")));
     }
     app.pace.user(me.user.as_str())?;
-    crate::passwords::acceptable(&body.new).map_err(|refused| password_problem("new", refused))?;
+    crate::passwords::acceptable(&body.new, &[me.user.as_str()]).map_err(|refused| password_problem("new", refused))?;
     check_current_password(&app, &caller, &me, body.current).await?;
-    let password = Some(hashed(&app, "new", body.new).await?);
+    let password = Some(hashed(&app, "new", body.new, &[me.user.as_str()]).await?);
     let change = PersonChange { password, spare: Some(me.token.clone()), ..PersonChange::default() };
     caller.0.change_person(me.user.clone(), change).await?;
     Ok(StatusCode::NO_CONTENT)

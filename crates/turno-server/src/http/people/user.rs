@@ -10,7 +10,7 @@ use turno::core::id::UserId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{hashed, name, user_id};
+use super::{hashed, name, new_user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
@@ -92,10 +92,10 @@ async fn user_add(
 }
 
 async fn add_user(app: Shared, caller: Caller, body: NewUserBody) -> Result<Made<UserView>, Problem> {
-    let id = user_id("id", &body.id)?;
+    let id = new_user_id("id", &body.id)?;
     let name = name("name", body.name.unwrap_or(body.id))?;
     let password = match body.password {
-        Some(password) => Some(hashed(&app, "password", password).await?),
+        Some(password) => Some(hashed(&app, "password", password, &[id.as_str(), &name]).await?),
         None => None,
     };
     let person = caller.0.add_person(NewPerson { id, name, role: body.role, password }).await?;
@@ -140,7 +140,10 @@ async fn user_change(
 ) -> Result<Json<UserView>, Problem> {
     let name = body.name.map(|text| name("name", text)).transpose()?;
     let password = match body.password {
-        Some(password) => Some(hashed(&app, "password", password).await?),
+        Some(password) => {
+            let about = [id.as_str(), name.as_deref().unwrap_or_default()];
+            Some(hashed(&app, "password", password, &about).await?)
+        }
         None => None,
     };
     // A user who changes their own password keeps the current session.

@@ -130,6 +130,12 @@ pub(super) async fn queue_put(
     Path(name): Path<QueueName>,
     Json(fields): Json<QueueFields>,
 ) -> Result<([(HeaderName, String); 1], Json<QueuePut>), Problem> {
+    // A stored queue keeps its name.
+    if let Err(bad) = name.clone().for_creation()
+        && app.trusted().queue(name.clone()).await.is_err()
+    {
+        return Err(bad.into());
+    }
     let changed = || Problem::new(Code::QueueChanged).arg("queue", &name);
     let seen = expected_version(&headers).map_err(|BadVersion| changed())?;
     let policy = fields.policy()?;

@@ -7,7 +7,6 @@ use axum::response::Response;
 use serde::Deserialize;
 use turno::access::{NewPerson, Role};
 use turno::core::access::LinkFor;
-use turno::core::id::UserId;
 use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -91,17 +90,17 @@ async fn create_first_admin(app: &App, body: SetupBody) -> Result<String, Proble
     if turno.has_admin().await? {
         return Err(Problem::new(Code::LinkUsed));
     }
-    let id = UserId::new(body.user.as_str());
-    let id = id.map_err(|cause| Problem::new(Code::BadField).field("user").cause(cause))?;
+    let id = people::new_user_id("user", &body.user)?;
+    let name = people::name("user", id.to_string())?;
     if turno.person(id.clone()).await?.is_some() {
         return Err(Problem::new(Code::Exists).arg("thing", &id));
     }
-    let password = app.passwords.hash(body.password).await;
+    let password = app.passwords.hash(body.password, &[id.as_str()]).await;
     let password = password.map_err(|refused| people::password_problem("password", refused))?;
     if turno.redeem_link(&body.link).await? != Some(LinkFor::Setup) {
         return Err(Problem::new(Code::LinkUsed));
     }
-    let person = NewPerson { name: id.to_string(), id, role: Role::Admin, password: Some(password) };
+    let person = NewPerson { name, id, role: Role::Admin, password: Some(password) };
     let person = turno.add_person(person).await?;
     open(app, person.id).await
 }

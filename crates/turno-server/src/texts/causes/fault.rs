@@ -27,6 +27,7 @@ impl Cause for Fault {
             Fault::TooLarge { max } => Message::new("error-too-large").number("max", *max),
             Fault::TooDeep { max } => Message::new("error-too-deep").number("max", *max),
             Fault::Nul => Message::new("error-nul"),
+            Fault::BidiControl => Message::new("error-bidi"),
             Fault::NotJson(cause) => Message::new("error-not-json").text("cause", cause),
             Fault::Name(bad) => bad.message(),
             Fault::KeyRequired => Message::new("error-key-required"),
@@ -43,6 +44,7 @@ impl Cause for BadName {
             BadName::Empty(kind) => ("error-name-empty", kind),
             BadName::TooLong(kind) => ("error-name-long", kind),
             BadName::Control(kind) => ("error-name-control", kind),
+            BadName::Dots(kind) => ("error-name-dots", kind),
         };
         let name = Message::new("error-name-kind").text("kind", kind.as_str());
         Message::new(id).message("name", name).number("max", kind.max())
