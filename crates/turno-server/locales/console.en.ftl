@@ -56,8 +56,10 @@ way-in-title = { $kind ->
     }
 way-in-lead = { $kind ->
         [setup] Create the first administrator. You can add other users later.
+        [link] Another site or a message opened this link.
        *[sign_in] Sign in with your user.
     }
+way-in-as = The link signs you in as { $user }. Continue only if that is you.
 way-in-user = { $kind ->
         [setup] Your user name
        *[sign_in] User

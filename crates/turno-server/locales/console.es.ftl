@@ -56,8 +56,10 @@ way-in-title = { $kind ->
     }
 way-in-lead = { $kind ->
         [setup] Cree el primer administrador. Después puede agregar a los demás.
+        [link] Otro sitio o un mensaje abrió este enlace.
        *[sign_in] Entre con su usuario.
     }
+way-in-as = El enlace inicia sesión como { $user }. Continúe solo si es usted.
 way-in-user = { $kind ->
         [setup] Su usuario
        *[sign_in] Usuario

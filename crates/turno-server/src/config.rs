@@ -23,7 +23,7 @@ mod tree;
 
 pub(crate) use flags::Overrides;
 pub(crate) use origin::{Origin, Shown};
-pub(crate) use text::Network;
+pub(crate) use text::{Network, is_loopback};
 
 use crate::failure::Failure;
 use crate::texts::Language;
@@ -179,6 +179,8 @@ pub(crate) struct Settings {
     pub(crate) public_url: Option<String>,
     /// Whether a proxy in front of the server terminates HTTPS.
     pub(crate) behind_proxy: bool,
+    /// The proxies whose headers name the client's address.
+    pub(crate) trusted_proxies: Vec<Network>,
     /// Origins of pages that may call from a browser; `*` for all.
     pub(crate) cors_origins: Vec<String>,
     /// A separate address for metrics.
@@ -386,6 +388,10 @@ impl Chosen {
         }
     }
 
+    fn networks(&self, name: &str) -> Vec<Network> {
+        self.texts(name).iter().filter_map(|text| Network::parse(text)).collect()
+    }
+
     fn switch(&self, name: &str) -> bool {
         matches!(self.values.get(name), Some((Value::Switch(true), _)))
     }
@@ -418,6 +424,7 @@ impl Chosen {
             migrate: self.switch("migrate"),
             public_url: self.text("public_url"),
             behind_proxy: self.switch("behind_proxy"),
+            trusted_proxies: self.networks("trusted_proxies"),
             cors_origins: self.texts("cors_origins"),
             metrics_listen: self.text("metrics_listen"),
             otlp_endpoint: self.text("otlp_endpoint"),
@@ -451,10 +458,7 @@ impl Chosen {
                     connections: part("limits.connections_per_source", "limits.connections"),
                 },
             },
-            push: PushGuard {
-                allow_private: self.switch("push.allow_private"),
-                allow: self.texts("push.allow").iter().filter_map(|text| Network::parse(text)).collect(),
-            },
+            push: PushGuard { allow_private: self.switch("push.allow_private"), allow: self.networks("push.allow") },
             leases,
             queues,
             sync,

@@ -25,6 +25,7 @@ mod metrics;
 mod openapi;
 mod people;
 mod problem;
+mod proxies;
 mod queue;
 mod reader;
 mod report;
@@ -50,6 +51,7 @@ pub(crate) use people::{
     RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name, queue_pattern,
 };
 pub(crate) use problem::{Code, Problem};
+pub(crate) use proxies::Proxies;
 pub(crate) use queue::{
     DeliveryView, Happened, Payload, audited as queue_audited, explained as queue_why,
     payload_may_change as queue_payload_may_change, refused as queue_managed, timeline as queue_timeline,
@@ -111,7 +113,8 @@ impl Front {
         Front { routes: routes(app.clone()), cors: cors::layer(&app.cors_origins), app }
     }
 
-    async fn answer(&self, request: Request) -> Response {
+    async fn answer(&self, mut request: Request) -> Response {
+        self.app.proxies.resolve(&mut request);
         guard::edge(&self.app, request, |request| self.inside(request)).await
     }
 

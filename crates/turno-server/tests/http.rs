@@ -84,6 +84,8 @@ mod scopes;
 mod shared_inbox;
 #[path = "http/sign_in.rs"]
 mod sign_in;
+#[path = "http/sign_in_guard.rs"]
+mod sign_in_guard;
 #[path = "http/sync.rs"]
 mod sync;
 #[path = "http/sync_soak.rs"]
@@ -168,6 +170,7 @@ fn main() {
             scopes::all(),
             shared_inbox::all(),
             sign_in::all(),
+            sign_in_guard::all(),
             sync::all(),
             sync_soak::all(),
             task::all(),

@@ -22,7 +22,7 @@ use crate::database;
 use crate::deliver::{Deliveries, Guard};
 use crate::failure::Failure;
 use crate::figures;
-use crate::http::{App, Server};
+use crate::http::{App, Proxies, Server};
 use crate::logging;
 use crate::texts::causes;
 use crate::texts::message::Message;
@@ -75,6 +75,11 @@ pub(crate) async fn run(arguments: ServeArgs, global: &GlobalArgs) -> Result<(),
     app.language = settings.language;
     app.cors_origins = settings.cors_origins.clone();
     app.behind_proxy = settings.behind_proxy;
+    app.proxies = Proxies::new(&settings.trusted_proxies);
+    app.https = settings.is_https();
+    if settings.behind_proxy && settings.trusted_proxies.is_empty() {
+        tracing::warn!("all clients of the proxy count as one source; name the proxy in trusted_proxies");
+    }
     app.managed_queues = managed_queues;
     app.settings = settings.explain().to_vec();
     app.sync_sources = settings.sync.clone();

@@ -100,6 +100,15 @@ pub(crate) const KEYS: &[Key] = &[
         help: "A proxy in front of the server terminates HTTPS",
     },
     Key {
+        name: "trusted_proxies",
+        shape: Shape::Texts(text::network),
+        default: Some(""),
+        variable: "TURNO_TRUSTED_PROXIES",
+        flag: "trusted-proxy",
+        placeholder: "NETWORK",
+        help: "A proxy's network, whose X-Forwarded-For or Forwarded names the client; may be repeated",
+    },
+    Key {
         name: "cors_origins",
         shape: Shape::Texts(text::origin),
         default: Some(""),

@@ -25,6 +25,14 @@ pub(crate) fn refuse(problems: Vec<Message>) -> Result<(), Failure> {
 const ENTRY: &str = "\n    - ";
 
 impl Settings {
+    /// Returns whether browsers reach the server by HTTPS.
+    pub(crate) fn is_https(&self) -> bool {
+        match &self.public_url {
+            Some(url) => url.starts_with("https://"),
+            None => self.behind_proxy,
+        }
+    }
+
     /// Refuses settings that a server does not start with: unsafe ones in production, and a signing secret whose
     /// variable is not set.
     pub(crate) fn check(&self, env: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {

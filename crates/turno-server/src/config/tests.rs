@@ -78,6 +78,7 @@ fn every_key_can_be_set_in_every_layer() {
         ("database_direct", "postgres://db/shop"),
         ("database_plaintext", "true"),
         ("behind_proxy", "true"),
+        ("trusted_proxies", "10.0.0.0/8"),
         ("cors_origins", "https://a.example"),
         ("metrics_listen", "127.0.0.1:8"),
         ("otlp_endpoint", "http://127.0.0.1:4318"),

@@ -51,7 +51,7 @@ pub(super) fn address(text: &str) -> Result<String, Message> {
 }
 
 /// Returns whether an address is reachable from this machine only.
-pub(super) fn is_loopback(address: &str) -> bool {
+pub(crate) fn is_loopback(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     is_loopback_host(host)
 }
@@ -206,7 +206,7 @@ pub(crate) struct Network {
 
 impl Network {
     /// Parses `ADDRESS` or `ADDRESS/BITS`. Returns `None` if it is neither.
-    pub(super) fn parse(text: &str) -> Option<Network> {
+    pub(crate) fn parse(text: &str) -> Option<Network> {
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u32>().ok()?)),
             None => (text, None),

@@ -122,6 +122,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/turno.d.ts", Nothing, Any, Free),
     row("GET", "/sign-in", Nothing, Any, Usual),
     row("POST", "/sign-in", Nothing, Any, Usual),
+    row("POST", "/sign-in/link", Nothing, Any, Usual),
     row("POST", "/sign-out", Nothing, Any, Usual),
     row("GET", "/setup", Nothing, Any, Usual),
     row("POST", "/setup", Nothing, Any, Usual),

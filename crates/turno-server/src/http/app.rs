@@ -13,9 +13,10 @@ use super::body::Bodies;
 use super::callers::Callers;
 use super::idempotency::Repeats;
 use super::metrics::Counting;
+use super::proxies::Proxies;
 use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
-use super::sign_in::Pace;
+use super::sign_in::{Failures, Pace};
 use crate::config::origin::Shown;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
@@ -46,10 +47,16 @@ pub(crate) struct App {
     pub(crate) passwords: Passwords,
     /// Limits for sign-in attempts.
     pub(crate) pace: Pace,
+    /// Failed sign-ins that are not in the audit yet.
+    pub(crate) failures: Failures,
     /// Origins whose pages may call the API from a browser. Empty unless configured.
     pub(crate) cors_origins: Vec<String>,
     /// A proxy in front of the server terminates HTTPS.
     pub(crate) behind_proxy: bool,
+    /// The proxies whose headers name the client's address.
+    pub(crate) proxies: Proxies,
+    /// Browsers reach the server by HTTPS.
+    pub(crate) https: bool,
     /// Calls with an `Idempotency-Key` that are in process.
     pub(crate) repeats: Repeats,
     /// The server was asked to stop and still serves, so that load balancers can notice it.
@@ -102,9 +109,12 @@ impl App {
             bodies: Bodies::default(),
             answers: Answers::default(),
             passwords: Passwords::new(),
-            pace: Pace::new(),
+            pace: Pace::default(),
+            failures: Failures::default(),
             cors_origins: Vec::new(),
             behind_proxy: false,
+            proxies: Proxies::default(),
+            https: false,
             repeats: Repeats::default(),
             draining: AtomicBool::new(false),
             stopping,

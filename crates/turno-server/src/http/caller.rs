@@ -15,11 +15,16 @@ use turno::core::time::Time;
 use super::app::App;
 use super::callers::{Callers, LeasePlaces, Usage};
 use super::problem::{Code, Problem};
+use super::proxies::is_forwarded;
 use super::server::Peer;
 use super::sign_in;
+use crate::config::is_loopback;
 
-/// The name of the console's session cookie.
+/// The name of the console's session cookie over plain HTTP.
 pub(crate) const COOKIE: &str = "turno_session";
+/// The name of the cookie over HTTPS. Browsers accept a name with this prefix only from this host and by HTTPS, so that
+/// no other host of the domain can set the cookie.
+const HOST_COOKIE: &str = "__Host-turno_session";
 /// The header with the user that a backend acts for.
 pub(crate) const ACTOR: &str = "turno-actor";
 
@@ -175,7 +180,8 @@ pub(crate) async fn identify(app: &App, method: &Method, headers: &HeaderMap) ->
     let turno = match bearer(headers)? {
         Some(secret) => app.trusted().authenticate(secret).await?,
         None => {
-            let secret = cookie(headers, COOKIE).ok_or_else(|| Problem::new(Code::Unauthenticated))?;
+            let secret =
+                cookie(headers, cookie_name(app.https, headers)).ok_or_else(|| Problem::new(Code::Unauthenticated))?;
             if !method.is_safe() && !same_site(headers) {
                 return Err(Problem::new(Code::CrossSite));
             }
@@ -202,6 +208,14 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let unknown = || Problem::new(Code::Unauthenticated);
     let (scheme, token) = value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(unknown)?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(Some(token.trim())) } else { Err(unknown()) }
+}
+
+/// Returns the name of the session cookie for this request. Behind HTTPS, programs on the server's machine can still
+/// call it by plain HTTP under a loopback name. Browsers of other machines never send such a `Host`.
+pub(super) fn cookie_name(https: bool, headers: &HeaderMap) -> &'static str {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let is_direct = !is_forwarded(headers) && is_loopback(host);
+    if https && !is_direct { HOST_COOKIE } else { COOKIE }
 }
 
 /// Returns the value of the first cookie with this name.
@@ -274,6 +288,25 @@ mod tests {
         for foreign in [&[("sec-fetch-site", "cross-site")][..], &[("origin", "null"), ("host", "t.example")]] {
             assert!(not_foreign(&headers(foreign)).is_err(), "{foreign:?}");
         }
+    }
+
+    #[test]
+    fn cookie_has_the_host_prefix_behind_https_except_for_programs_on_loopback() {
+        let name = |https, pairs| cookie_name(https, &headers(pairs));
+        assert_eq!(name(false, &[("host", "t.example")]), "turno_session");
+        assert_eq!(name(true, &[("host", "t.example")]), "__Host-turno_session");
+        assert_eq!(name(true, &[]), "__Host-turno_session");
+        for host in ["127.0.0.1:7171", "localhost", "[::1]:80"] {
+            let forwarded = HeaderMap::from_iter(
+                headers(&[("x-forwarded-for", "192.0.2.7")])
+                    .into_iter()
+                    .chain([(Some(header::HOST), HeaderValue::from_static(host))])
+                    .filter_map(|(name, value)| Some((name?, value))),
+            );
+            assert_eq!(cookie_name(true, &forwarded), "__Host-turno_session", "through a proxy");
+        }
+        assert_eq!(name(true, &[("host", "127.0.0.1:7171")]), "turno_session");
+        assert_eq!(name(true, &[("host", "localhost")]), "turno_session");
     }
 
     #[test]

@@ -34,6 +34,13 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// Headers for browsers that reach the server by HTTPS: they stay with HTTPS for a year, and pages of other origins
+/// cannot reach a window of the console.
+const HTTPS_ONLY: [(HeaderName, &str); 2] = [
+    (header::STRICT_TRANSPORT_SECURITY, "max-age=31536000"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the id of a request in logs and answers: the client's if it is printable and short enough, otherwise a fresh
@@ -79,7 +86,11 @@ where
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-    ] {
+        (header::CACHE_CONTROL, "no-store"),
+    ]
+    .into_iter()
+    .chain(app.https.then_some(HTTPS_ONLY).into_iter().flatten())
+    {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     if let Ok(id) = HeaderValue::from_str(&id) {

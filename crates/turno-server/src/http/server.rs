@@ -60,7 +60,7 @@ pub(crate) struct Server {
     figures: Option<TcpListener>,
 }
 
-/// The address of the client, for limits.
+/// The address of the client, for limits and logs. Behind a trusted proxy it is the address that the proxy names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -106,15 +106,20 @@ impl Server {
             let app = app.clone();
             async move { app.trend.watch().await }
         });
+        background.spawn({
+            let app = app.clone();
+            async move { app.failures.upkeep(app.trusted()).await }
+        });
         if let Some(listener) = self.figures.take() {
             background.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
         }
         let front = Arc::new(Front::new(app.clone()));
         let graceful = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(limits.connections));
-        // Behind a proxy, the connections of all clients come from its address.
-        let per_source = if app.behind_proxy { 0 } else { limits.per_caller.connections };
-        let sources = Sources::new(per_source, |_| false);
+        // Behind a proxy that is not named, the connections of all clients come from its address.
+        let is_hidden = app.behind_proxy && app.proxies.is_empty();
+        let per_source = if is_hidden { 0 } else { limits.per_caller.connections };
+        let sources = Sources::new(per_source, app.proxies.clone());
         let refused = Arc::new(Semaphore::new(REFUSED_MAX));
         // Restarted when the server is asked to stop; not polled before.
         let mut drained = Box::pin(tokio::time::sleep(limits.stop_drain));
@@ -161,6 +166,7 @@ impl Server {
         if answered.is_err() {
             tracing::warn!("some answers took longer than the stop may; their connections were closed");
         }
+        app.failures.finish(app.trusted()).await;
         if pushed.is_err() {
             tracing::warn!("some deliveries could not be given back; they expire");
         }

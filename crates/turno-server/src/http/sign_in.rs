@@ -4,19 +4,24 @@
 //! get JSON.
 
 mod cookie;
+mod failures;
 mod form;
+mod link;
 mod pace;
 mod page;
+mod setup;
 
-pub(crate) use pace::{Pace, limit_key};
+pub(crate) use failures::Failures;
+use pace::Attempt;
+pub(crate) use pace::{Pace, Source, limit_key};
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use turno::Error;
-use turno::core::access::LinkFor;
+use turno::access::{SignIn, SignInMethod};
 use turno::core::id::UserId;
 use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
@@ -33,10 +38,12 @@ use form::Submitted;
 use page::Page;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(sign_in_page, sign_in)).routes(routes!(sign_out)).merge(setup::routes())
+    OpenApiRouter::new()
+        .routes(routes!(sign_in_page, sign_in))
+        .routes(routes!(sign_out))
+        .merge(link::routes())
+        .merge(setup::routes())
 }
-
-mod setup;
 
 /// How long a console session lasts without work.
 const SESSION: Span = Span::from_secs(12 * 3_600);
@@ -63,7 +70,8 @@ struct SignInBody {
     next: Option<String>,
 }
 
-/// Returns the sign-in page. With `?link=`, signs in the link's user once.
+/// Returns the sign-in page. With `?link=`, signs in the link's user once. If the request comes from another site, returns
+/// a page that asks first.
 #[utoipa::path(
     get, path = "/sign-in", tag = "sign-in",
     params(
@@ -83,30 +91,15 @@ async fn sign_in_page(
     // A HEAD request does not redeem the link, because link scanners send it.
     match query.link.filter(|_| method != Method::HEAD) {
         None => page.render(),
-        Some(link) => by_link(&app, peer, &link).await.unwrap_or_else(|problem| page.render_problem(&problem)),
+        Some(link) => link::visit(&app, &headers, Source::new(peer), link)
+            .await
+            .unwrap_or_else(|problem| page.render_problem(&problem)),
     }
 }
 
 /// Returns the sign-in page, for the console's address without a session.
 pub(crate) fn way_in(app: &Shared, headers: &HeaderMap) -> Response {
     Page::sign_in(app, headers).render()
-}
-
-async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result<Response, Problem> {
-    app.pace.peer(peer)?;
-    if let Some(user) = app.open_doors.get(link) {
-        return Ok(cookie::set(app, &open(app, user.clone()).await?, Redirect::to("/")));
-    }
-    match app.trusted().redeem_link(link).await? {
-        Some(LinkFor::SignIn(user)) => Ok(cookie::set(app, &open(app, user).await?, Redirect::to("/"))),
-        Some(LinkFor::Setup) => {
-            // A setup link was opened at the sign-in page. Redeeming has used it up, so a new one is made for the setup
-            // page.
-            let link = app.trusted().make_link(LinkFor::Setup, setup::LINK.into()).await?;
-            Ok(Redirect::to(&format!("/setup?link={link}")).into_response())
-        }
-        None => Err(Problem::new(Code::LinkUsed)),
-    }
 }
 
 /// Signs in with a password. The answer sets the console's cookie.
@@ -124,18 +117,13 @@ async fn sign_in(
     let format = body.format();
     let user = body.peek(|body| body.user.clone());
     let next = body.peek(|body| body.next.clone()).flatten();
-    let source = peer.as_ref().map(|Extension(Peer(address))| address.ip().to_string());
     let entered = async {
         caller::not_foreign(&headers)?;
         let SignInBody { user, password, .. } = body.read()?;
-        by_password(&app, peer, &user, password).await
+        by_password(&app, Source::new(peer), &user, password).await
     };
-    let entered = entered.await;
-    if let Err(problem) = &entered {
-        log_failure(problem, user.as_deref(), source.as_deref());
-    }
-    match (entered, format) {
-        (Ok(secret), format) => format.signed_in(&app, &secret, StatusCode::OK, next.as_deref()).await,
+    match (entered.await, format) {
+        (Ok(secret), format) => format.signed_in(&app, &headers, &secret, StatusCode::OK, next.as_deref()).await,
         (Err(problem), form::Format::Form) => {
             Ok(Page::sign_in(&app, &headers).with_next(next).with_user(user).render_problem(&problem))
         }
@@ -143,42 +131,43 @@ async fn sign_in(
     }
 }
 
-/// Logs a failed sign-in. The entered user is logged only if it is a valid id, because people may type the password
-/// there.
-fn log_failure(problem: &Problem, user: Option<&str>, source: Option<&str>) {
-    if matches!(problem.code(), Code::WrongPassword | Code::UserDisabled) {
-        let user = user.and_then(|user| UserId::new(user).ok());
-        let user = user.as_ref().map_or("", |user| user.as_str());
-        tracing::warn!(target: "turno::http", user, source, code = problem.code().as_str(), "sign-in failed");
-    }
-}
-
 /// Checks the password and returns the secret of a new session.
-async fn by_password(
-    app: &App,
-    peer: Option<Extension<Peer>>,
-    user: &str,
-    password: String,
-) -> Result<String, Problem> {
-    app.pace.peer(peer)?;
-    app.pace.user(user)?;
+async fn by_password(app: &App, source: Source, user: &str, password: String) -> Result<String, Problem> {
+    let turno = app.trusted();
+    let attempt = begin(app, source, user).await?;
     let person = match UserId::new(user) {
-        Ok(id) => app.trusted().person(id).await?,
+        Ok(id) => turno.person(id).await?,
         Err(_) => None,
     };
+    let known = person.as_ref().map(|person| person.id.clone());
     let hash = person.as_ref().and_then(|person| person.password.clone());
     let same = app.passwords.matches(password, hash).await;
     let same = same.map_err(|refused| people::password_problem("password", refused))?;
-    match person.filter(|_| same) {
+    let code = match person.filter(|_| same) {
+        Some(person) if !person.disabled => {
+            app.pace.succeed(turno, attempt).await?;
+            return open(app, person.id, SignInMethod::Password, source).await;
+        }
         // Only a caller with the right password learns that the user is disabled.
-        Some(person) if person.disabled => Err(Problem::new(Code::UserDisabled)),
-        Some(person) => open(app, person.id).await,
-        None => Err(Problem::new(Code::WrongPassword)),
-    }
+        Some(_) => Code::UserDisabled,
+        None => Code::WrongPassword,
+    };
+    app.failures.add(turno, source, known.as_ref(), code);
+    Err(Problem::new(code))
 }
 
-async fn open(app: &App, user: UserId) -> Result<String, Problem> {
-    let (_, secret) = app.trusted().open_session(user, SESSION.into()).await?;
+/// Counts an attempt at the entered user. Fails if the source has made too many.
+pub(super) async fn begin<'a>(app: &App, source: Source, entered: &'a str) -> Result<Attempt<'a>, Problem> {
+    app.pace.begin(app.trusted(), source, entered).await?.map_err(|refused| {
+        app.failures.add(app.trusted(), source, refused.user.as_ref(), Code::TooMany);
+        refused.problem()
+    })
+}
+
+/// Opens a session for a user who has signed in, and returns its secret.
+async fn open(app: &App, user: UserId, method: SignInMethod, source: Source) -> Result<String, Problem> {
+    let by = SignIn { method, source: source.to_string() };
+    let (_, secret) = app.trusted().sign_in(user, SESSION.into(), by).await?;
     Ok(secret)
 }
 
@@ -206,7 +195,7 @@ pub(crate) async fn keep(caller: &Caller) {
         (status = 303, description = "Signed out; redirects a form."))
 )]
 async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
-    if let Some(secret) = caller::cookie(&headers, caller::COOKIE) {
+    if let Some(secret) = caller::cookie(&headers, caller::cookie_name(app.https, &headers)) {
         if !caller::same_site(&headers) {
             return Err(Problem::new(Code::CrossSite));
         }
@@ -216,7 +205,7 @@ async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
         form::Format::Form => Redirect::to("/sign-in").into_response(),
         form::Format::Json => StatusCode::NO_CONTENT.into_response(),
     };
-    Ok(cookie::clear(&app, answer))
+    Ok(cookie::clear(&app, &headers, answer))
 }
 
 /// Ends a session. Succeeds if it has already ended.
@@ -239,16 +228,15 @@ impl form::Format {
     async fn signed_in(
         self,
         app: &App,
+        headers: &HeaderMap,
         secret: &str,
         status: StatusCode,
         next: Option<&str>,
     ) -> Result<Response, Problem> {
         if self == form::Format::Form {
-            return Ok(cookie::set(app, secret, Redirect::to(local(next))));
+            return Ok(cookie::set(app, headers, secret, Redirect::to(local(next))));
         }
         let caller = Caller::new(app.trusted().authenticate(secret).await?);
-        let mut answer = cookie::set(app, secret, (status, Json(Me::load(&caller).await?)));
-        answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Ok(answer)
+        Ok(cookie::set(app, headers, secret, (status, Json(Me::load(&caller).await?))))
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::proxies::Proxies;
 use super::sign_in;
 
 /// The connections of each source.
@@ -17,8 +18,8 @@ pub(super) struct Sources(Arc<Inner>);
 struct Inner {
     /// The most connections of one source. 0 means no limit.
     limit: usize,
-    /// Whether a source has no limit, because many clients connect through it. A list of trusted proxies belongs here.
-    is_exempt: fn(IpAddr) -> bool,
+    /// Proxies have no limit, because many clients connect through them.
+    proxies: Proxies,
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -30,8 +31,8 @@ pub(super) struct SourcePlace {
 }
 
 impl Sources {
-    pub(super) fn new(limit: usize, is_exempt: fn(IpAddr) -> bool) -> Sources {
-        Sources(Arc::new(Inner { limit, is_exempt, open: Mutex::default() }))
+    pub(super) fn new(limit: usize, proxies: Proxies) -> Sources {
+        Sources(Arc::new(Inner { limit, proxies, open: Mutex::default() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -43,7 +44,7 @@ impl Sources {
         let source = sign_in::limit_key(address);
         let mut open = self.lock();
         let count = open.entry(source).or_default();
-        if self.0.limit > 0 && *count >= self.0.limit && !(self.0.is_exempt)(address) {
+        if self.0.limit > 0 && *count >= self.0.limit && !self.0.proxies.contains(address) {
             drop(open);
             return None;
         }
@@ -68,11 +69,12 @@ impl Drop for SourcePlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Network;
 
     #[test]
     fn source_at_its_limit_is_refused_and_others_are_not() {
         let [home, proxy, other] = ["192.0.2.7", "10.0.0.1", "192.0.2.8"].map(|text| text.parse().expect("an address"));
-        let sources = Sources::new(2, |source: IpAddr| source.to_string().starts_with("10."));
+        let sources = Sources::new(2, Proxies::new(&[Network::parse("10.0.0.0/8").expect("a network")]));
         let held = [home, home].map(|source| sources.enter(source).expect("within the limit"));
         assert!(sources.enter(home).is_none());
         assert!(sources.enter(other).is_some());
@@ -80,7 +82,7 @@ mod tests {
         drop(held);
         assert!(sources.enter(home).is_some());
         assert_eq!(sources.lock().len(), 1, "sources without connections are forgotten");
-        let unlimited = Sources::new(0, |_| false);
+        let unlimited = Sources::new(0, Proxies::default());
         let all: Vec<_> = (0..9).map(|_| unlimited.enter(home)).collect();
         assert!(all.iter().all(Option::is_some), "the negative control");
     }

@@ -12,6 +12,7 @@ cases![
         a_command_is_not_run_while_another_user_holds_the_lease,
         a_lost_lease_stops_the_command,
         a_command_longer_than_its_lease_keeps_it,
+        a_command_gets_the_token_only_on_request,
         a_lease_with_a_minimum_time_stays_held_after_its_command,
     ],
     SQLITE: [
@@ -49,6 +50,24 @@ async fn a_command_gets_its_fence_and_its_exit_code_is_passed_on(world: World) {
         assert!(name == resource && fence.parse::<i64>().unwrap() > 0, "{ran:?}");
     }
     assert!(is_free(&world, "job:1").await, "the lease was released");
+}
+
+async fn a_command_gets_the_token_only_on_request(world: World) {
+    let [signed_in, direct] = ways(&world).await;
+    for (index, shell) in [signed_in, direct.with("TURNO_TOKEN", "turno_unused")].into_iter().enumerate() {
+        let script = "test -n \"$TURNO_TOKEN\" && echo token; echo $TURNO_FENCE";
+        let words = |more: &[&str]| {
+            let resource = format!("job:{index}");
+            let words = [&["run", "--resource", &resource], more, &["--", "sh", "-c", script]].concat();
+            words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()
+        };
+        // The symptom of 0.1.0: every command inherited the token.
+        let run = async |words: Vec<String>| shell.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let ran = run(words(&[])).await;
+        assert!(ran.code == Some(0) && !ran.out.contains("token"), "{ran:?}");
+        let ran = run(words(&["--pass-token"])).await;
+        assert!(ran.code == Some(0) && ran.out.contains("token"), "{ran:?}");
+    }
 }
 
 async fn a_command_is_not_run_while_another_user_holds_the_lease(world: World) {

@@ -34,7 +34,7 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     let fields = [("user", "rosa"), ("password", "una clave larga")];
     let entered = Browser::stranger(&world).post("/sign-in", &fields).await;
     assert_eq!((entered.status.as_u16(), &entered.headers["location"]), (303, &"/".parse().unwrap()));
-    let opened = world.client("eva").await.get("/v1/audit?action=session_open").await.expect(200);
+    let opened = world.client("eva").await.get("/v1/audit?action=sign_in").await.expect(200);
     assert_eq!(opened["items"][0]["actor"], "rosa", "the session is audited as opened by its user");
     let changed = world.client("eva").await.get("/v1/audit?action=user_change").await.expect(200);
     assert_eq!(changed["items"][0]["actor"], "eva", "the audit names the administrator");

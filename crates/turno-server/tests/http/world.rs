@@ -125,6 +125,14 @@ impl Running {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"))
     }
 
+    /// Returns the next line of the log, or `None` once the server has ended.
+    pub(crate) fn try_log_line(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let log = self.log.as_mut().expect("the server was started with its log");
+        let read = log.read_line(&mut line).unwrap();
+        (read > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}")))
+    }
+
     /// Waits for the next log line with this message and returns it.
     pub(crate) fn log_line(&mut self, message: &str) -> Value {
         loop {

@@ -31,3 +31,22 @@ fn readiness_fails_if_the_database_file_is_removed_replaced_or_truncated() {
         assert!(server.get("/healthz", "").starts_with("HTTP/1.1 200"), "the process itself is alive");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn new_database_files_are_readable_by_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("private");
+    let server = Running::start(&["serve", "--listen", "127.0.0.1:0", "--database", &folder.database()]);
+    assert!(server.get("/readyz", "").starts_with("HTTP/1.1 200"));
+    let mode = |name: &str| fs::metadata(folder.file(name)).expect("the file exists").permissions().mode() & 0o777;
+    for name in ["turno.db", "turno.db-wal", "turno.db-shm"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    // A file that exists keeps the permissions that its owner chose.
+    drop(server);
+    fs::set_permissions(folder.file("turno.db"), fs::Permissions::from_mode(0o640)).expect("the file is ours");
+    let server = Running::start(&["serve", "--listen", "127.0.0.1:0", "--database", &folder.database()]);
+    assert!(server.get("/readyz", "").starts_with("HTTP/1.1 200"));
+    assert_eq!(mode("turno.db"), 0o640);
+}

@@ -1,5 +1,6 @@
 //! The caller's own account and password.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem};
+use crate::http::server::Peer;
+use crate::http::sign_in::{self, Source};
 use crate::http::stamp::Stamp;
 use crate::texts::message::Message;
 
@@ -99,15 +102,23 @@ struct PasswordBody {
 async fn me_password(
     State(app): State<Shared>,
     caller: Caller,
+    peer: Option<Extension<Peer>>,
     Json(body): Json<PasswordBody>,
 ) -> Result<StatusCode, Problem> {
     let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
     if me.via.is_some() {
         return Err(Problem::new(Code::Invalid).cause(Message::new("error-own-password")));
     }
-    app.pace.user(me.user.as_str())?;
     crate::passwords::acceptable(&body.new, &[me.user.as_str()]).map_err(|refused| password_problem("new", refused))?;
-    check_current_password(&app, &caller, &me, body.current).await?;
+    let source = Source::new(peer);
+    let attempt = sign_in::begin(&app, source, me.user.as_str()).await?;
+    if let Err(problem) = check_current_password(&app, &caller, &me, body.current).await {
+        if problem.code() == Code::WrongPassword {
+            app.failures.add(app.trusted(), source, Some(&me.user), Code::WrongPassword);
+        }
+        return Err(problem);
+    }
+    app.pace.succeed(app.trusted(), attempt).await?;
     let password = Some(hashed(&app, "new", body.new, &[me.user.as_str()]).await?);
     let change = PersonChange { password, spare: Some(me.token.clone()), ..PersonChange::default() };
     caller.0.change_person(me.user.clone(), change).await?;

@@ -1,22 +1,22 @@
 //! The console's session cookie.
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use super::SESSION_MOST;
 use crate::config::Environment;
 use crate::http::app::App;
-use crate::http::caller::COOKIE;
+use crate::http::caller::{COOKIE, cookie_name};
 
 /// Adds the session cookie to an answer. The server decides when the session ends and extends it while the person
 /// works, so the cookie lasts as long as a session can.
-pub(super) fn set(app: &App, secret: &str, answer: impl IntoResponse) -> Response {
-    with(answer, &text(app.environment, secret, SESSION_MOST.0 / 1_000))
+pub(super) fn set(app: &App, headers: &HeaderMap, secret: &str, answer: impl IntoResponse) -> Response {
+    with(answer, &text(app, headers, secret, SESSION_MOST.0 / 1_000))
 }
 
 /// Adds a header to an answer that deletes the cookie.
-pub(super) fn clear(app: &App, answer: impl IntoResponse) -> Response {
-    with(answer, &text(app.environment, "", 0))
+pub(super) fn clear(app: &App, headers: &HeaderMap, answer: impl IntoResponse) -> Response {
+    with(answer, &text(app, headers, "", 0))
 }
 
 fn with(answer: impl IntoResponse, cookie: &str) -> Response {
@@ -28,11 +28,15 @@ fn with(answer: impl IntoResponse, cookie: &str) -> Response {
     answer
 }
 
-/// Renders the cookie. Scripts cannot read it, pages of other sites cannot send it with a form, and in production it
-/// needs TLS.
-fn text(environment: Environment, secret: &str, seconds: i64) -> String {
-    let secure = if environment == Environment::Production { "; Secure" } else { "" };
-    format!("{COOKIE}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+/// Renders the cookie. Scripts cannot read it, pages of other sites cannot send it with a form, and behind HTTPS and in
+/// production it needs TLS.
+fn text(app: &App, headers: &HeaderMap, secret: &str, seconds: i64) -> String {
+    render(cookie_name(app.https, headers), app.environment, secret, seconds)
+}
+
+fn render(name: &str, environment: Environment, secret: &str, seconds: i64) -> String {
+    let secure = if name != COOKIE || environment == Environment::Production { "; Secure" } else { "" };
+    format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
 #[cfg(test)]
@@ -40,9 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cookie_is_http_only_and_in_production_secure() {
-        let development = text(Environment::Development, "s", 60);
+    fn cookie_is_http_only_and_in_production_and_behind_https_secure() {
+        let development = render(COOKIE, Environment::Development, "s", 60);
         assert_eq!(development, "turno_session=s; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
-        assert!(text(Environment::Production, "s", 60).ends_with("; HttpOnly; SameSite=Lax; Secure"));
+        assert!(render(COOKIE, Environment::Production, "s", 60).ends_with("; HttpOnly; SameSite=Lax; Secure"));
+        assert_eq!(
+            render("__Host-turno_session", Environment::Development, "s", 60),
+            "__Host-turno_session=s; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure"
+        );
     }
 }

@@ -1,84 +1,125 @@
-//! Limits sign-in attempts per user and per source address. The limits slow down guessing, but allow typing errors.
+//! Limits sign-in attempts per source and user. The database counts them for all instances
+//! (`turno_core::access::pace`). This file keeps the answers for attempts that are refused again, so that a flood of
+//! guesses costs the database nothing.
 
-use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv6Addr};
-use std::num::NonZeroU32;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::Extension;
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use turno::Turno;
+use turno::access::{PaceStep, PaceVerdict};
+use turno::core::access::PaceKeys;
+use turno::core::audit::Hash;
+use turno::core::id::UserId;
+use turno::core::time::{Span, Time};
 
 use crate::http::problem::{Code, Problem};
 use crate::http::server::Peer;
 
-/// Per user: the burst, and the time after which one more attempt is allowed.
-const USER: (u32, Duration) = (20, Duration::from_secs(3));
-/// Per source address, which may be an office or a proxy.
-const PEER: (u32, Duration) = (100, Duration::from_millis(500));
-/// The most users or addresses that are remembered. Beyond that, all attempts are refused until some are forgotten.
-const REMEMBERED_MAX: usize = 100_000;
+/// The most refusals that are remembered. Beyond it all are forgotten, and the database answers.
+const REMEMBERED_MAX: usize = 10_000;
 
-/// The attempts per user and per source address.
-pub(crate) struct Pace {
-    /// Keyed by a hash of the entered name, which may be any text of any length.
-    users: DefaultKeyedRateLimiter<u64>,
-    peers: DefaultKeyedRateLimiter<IpAddr>,
-    hasher: RandomState,
-    clock: DefaultClock,
+/// The source of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source(IpAddr);
+
+impl Source {
+    /// Returns the client's address. A request without a connection, as in tests, counts as unspecified.
+    pub(crate) fn new(peer: Option<Extension<Peer>>) -> Source {
+        Source(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Extension(Peer(address))| address.ip().to_canonical()))
+    }
+
+    /// Returns the address or network that limits count.
+    fn counted(self) -> String {
+        limit_key(self.0).to_string()
+    }
 }
 
-impl std::fmt::Debug for Pace {
+/// Renders the client's whole address, for the log and the audit.
+impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pace")
+        self.0.fmt(f)
+    }
+}
+
+/// An attempt of a source at a user.
+#[derive(Debug)]
+pub(crate) struct Attempt<'a> {
+    source: Source,
+    /// The entered user, whether there is one or not. Empty for a link.
+    entered: &'a str,
+}
+
+/// A refusal that is still in force.
+#[derive(Clone, Debug)]
+struct Refusal {
+    until: Time,
+    user: Option<UserId>,
+}
+
+/// The refusals of this process that are still in force.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(Mutex<HashMap<Hash, Refusal>>);
+
+/// An attempt is refused. Carries the user, if there is one, and the wait.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(super) user: Option<UserId>,
+    wait: Span,
+}
+
+impl Refused {
+    pub(crate) fn problem(&self) -> Problem {
+        let seconds = u32::try_from(self.wait.0 / 1_000).unwrap_or(u32::MAX).saturating_add(1);
+        Problem::new(Code::TooMany).retry_after(seconds)
     }
 }
 
 impl Pace {
-    pub(crate) fn new() -> Pace {
-        Pace {
-            users: RateLimiter::keyed(quota(USER)),
-            peers: RateLimiter::keyed(quota(PEER)),
-            hasher: RandomState::new(),
-            clock: DefaultClock::default(),
-        }
+    fn lock(&self) -> MutexGuard<'_, HashMap<Hash, Refusal>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an attempt for this user, whether the user exists or not.
-    pub(crate) fn user(&self, user: &str) -> Result<(), Problem> {
-        self.check(&self.users, &self.hasher.hash_one(user))
-    }
-
-    /// Counts an attempt from this address.
-    pub(crate) fn peer(&self, peer: Option<Extension<Peer>>) -> Result<(), Problem> {
-        match peer {
-            Some(Extension(Peer(address))) => self.check(&self.peers, &limit_key(address.ip())),
-            None => Ok(()),
-        }
-    }
-
-    fn check<K: std::hash::Hash + Eq + Clone>(
+    /// Counts an attempt. Waits if many attempts were made at this user. Call [`Pace::succeed`] if it succeeds.
+    pub(crate) async fn begin<'a>(
         &self,
-        limiter: &DefaultKeyedRateLimiter<K>,
-        key: &K,
-    ) -> Result<(), Problem> {
-        if limiter.len() >= REMEMBERED_MAX {
-            limiter.retain_recent();
-            if limiter.len() >= REMEMBERED_MAX {
-                return Err(Problem::new(Code::TooMany));
+        turno: &Turno,
+        source: Source,
+        entered: &'a str,
+    ) -> Result<Result<Attempt<'a>, Refused>, turno::Error> {
+        let attempt = Attempt { source, entered };
+        let counted = source.counted();
+        let key = PaceKeys::new(&counted, entered).pair;
+        let now = turno.now();
+        if let Some(known) = self.lock().get(&key).filter(|refusal| now < refusal.until) {
+            return Ok(Err(Refused { user: known.user.clone(), wait: now.until(known.until) }));
+        }
+        match turno.pace_sign_in(&counted, entered, PaceStep::Attempt).await? {
+            PaceVerdict::Allowed { delay } => {
+                tokio::time::sleep(delay.into()).await;
+                Ok(Ok(attempt))
+            }
+            PaceVerdict::Refused { wait } => {
+                let user = match UserId::new(entered) {
+                    Ok(id) => turno.person(id).await?.map(|person| person.id),
+                    Err(_) => None,
+                };
+                let mut refusals = self.lock();
+                if refusals.len() >= REMEMBERED_MAX {
+                    refusals.clear();
+                }
+                refusals.insert(key, Refusal { until: now + wait, user: user.clone() });
+                drop(refusals);
+                Ok(Err(Refused { user, wait }))
             }
         }
-        limiter.check_key(key).map_err(|until| {
-            let wait = until.wait_time_from(self.clock.now());
-            let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
-            Problem::new(Code::TooMany).retry_after(seconds)
-        })
     }
-}
 
-fn quota((burst, every): (u32, Duration)) -> Quota {
-    let burst = NonZeroU32::new(burst).expect("the constants above are not zero");
-    Quota::with_period(every).expect("the constants above are not zero").allow_burst(burst)
+    /// Records that the attempt succeeded, so that it does not count.
+    pub(crate) async fn succeed(&self, turno: &Turno, attempt: Attempt<'_>) -> Result<(), turno::Error> {
+        turno.pace_sign_in(&attempt.source.counted(), attempt.entered, PaceStep::Success).await.map(drop)
+    }
 }
 
 /// Returns the address that limits count: an IPv4 address, or the /64 network of an IPv6 address, because one client
@@ -93,24 +134,13 @@ pub(crate) fn limit_key(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::SocketAddr;
-
-    #[test]
-    fn repeated_attempts_are_limited_per_user() {
-        let pace = Pace::new();
-        let tries = (0..USER.0 + 5).filter(|_| pace.user("ana").is_ok()).count();
-        assert!((USER.0 as usize..USER.0 as usize + 2).contains(&tries), "{tries}");
-        assert_eq!(pace.user("ana").expect_err("the limit is reached").code(), Code::TooMany);
-        assert!(pace.user("leo").is_ok());
-    }
 
     #[test]
     fn addresses_of_one_ipv6_network_share_a_limit() {
-        let pace = Pace::new();
-        let from = |text: &str| Some(Extension(Peer(text.parse::<SocketAddr>().expect("a valid address"))));
-        let tries = (0..PEER.0 * 2).filter(|n| pace.peer(from(&format!("[2001:db8::{n:x}]:1"))).is_ok()).count();
-        assert!(tries < PEER.0 as usize + 10, "{tries}");
-        assert!(pace.peer(from("[2001:db8:0:1::1]:1")).is_ok() && pace.peer(from("192.0.2.7:1")).is_ok());
-        assert_eq!(limit_key("::ffff:192.0.2.7".parse().expect("a valid address")).to_string(), "192.0.2.7");
+        let source = |text: &str| Source(text.parse().expect("a valid address")).counted();
+        assert_eq!(source("2001:db8::7"), source("2001:db8::8"));
+        assert_ne!(source("2001:db8::7"), source("2001:db8:0:1::7"));
+        assert_ne!(source("192.0.2.7"), source("192.0.2.8"));
+        assert_eq!(source("::ffff:192.0.2.7"), "192.0.2.7");
     }
 }

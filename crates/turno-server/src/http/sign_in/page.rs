@@ -36,6 +36,8 @@ struct SignInPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     SignIn,
+    /// Asks whether to sign in with a link.
+    Link,
     Setup,
 }
 
@@ -44,6 +46,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Kind::SignIn => "sign_in",
+            Kind::Link => "link",
             Kind::Setup => "setup",
         }
     }
@@ -51,6 +54,7 @@ impl Kind {
     fn action(self) -> &'static str {
         match self {
             Kind::SignIn => "/sign-in",
+            Kind::Link => "/sign-in/link",
             Kind::Setup => "/setup",
         }
     }
@@ -58,7 +62,7 @@ impl Kind {
     /// What a password manager should do: fill in the password, or propose a new one.
     fn autocomplete(self) -> &'static str {
         match self {
-            Kind::SignIn => "current-password",
+            Kind::SignIn | Kind::Link => "current-password",
             Kind::Setup => "new-password",
         }
     }
@@ -67,6 +71,11 @@ impl Kind {
 impl Page {
     pub(super) fn sign_in(app: &Shared, headers: &HeaderMap) -> Page {
         Page::new(app, headers, Kind::SignIn)
+    }
+
+    /// Returns the page that asks whether to sign in with a link.
+    pub(super) fn link(app: &Shared, headers: &HeaderMap) -> Page {
+        Page::new(app, headers, Kind::Link)
     }
 
     pub(super) fn setup(app: &Shared, headers: &HeaderMap) -> Page {
@@ -102,6 +111,7 @@ impl Page {
             |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
         // The address to return to after a change of language.
         let here = match (link.is_empty(), next.is_empty()) {
+            (false, _) if kind == Kind::Link => format!("/sign-in?link={}", part(&link)),
             (false, _) => format!("{}?link={}", kind.action(), part(&link)),
             (true, false) => format!("{}?next={}", kind.action(), part(&next)),
             (true, true) => kind.action().to_owned(),

@@ -5,15 +5,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
-use turno::access::{NewPerson, Role};
+use turno::access::{NewPerson, Role, SignInMethod};
 use turno::core::access::LinkFor;
-use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::form::{Format, Submitted};
 use super::page::Page;
-use super::{LinkQuery, open};
+use super::{LinkQuery, Source, begin, open};
 use crate::http::app::{App, Shared};
 use crate::http::caller;
 use crate::http::extract::Query;
@@ -24,9 +23,6 @@ use crate::http::server::Peer;
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(setup_page, setup))
 }
-
-/// How long the setup link is valid.
-pub(super) const LINK: Span = Span::from_secs(30 * 60);
 
 /// The first administrator.
 #[derive(Deserialize, utoipa::ToSchema)]
@@ -72,11 +68,14 @@ async fn setup(
     let (user, link) = (body.peek(|body| body.user.clone()), body.peek(|body| body.link.clone()));
     let entered = async {
         caller::not_foreign(&headers)?;
-        app.pace.peer(peer)?;
-        create_first_admin(&app, body.read()?).await
+        let source = Source::new(peer);
+        let attempt = begin(&app, source, "").await?;
+        let secret = create_first_admin(&app, source, body.read()?).await?;
+        app.pace.succeed(app.trusted(), attempt).await?;
+        Ok(secret)
     };
     match (entered.await, format) {
-        (Ok(secret), format) => format.signed_in(&app, &secret, StatusCode::CREATED, None).await,
+        (Ok(secret), format) => format.signed_in(&app, &headers, &secret, StatusCode::CREATED, None).await,
         (Err(problem), Format::Form) => {
             Ok(Page::setup(&app, &headers).with_link(link.unwrap_or_default()).with_user(user).render_problem(&problem))
         }
@@ -85,7 +84,7 @@ async fn setup(
 }
 
 /// Creates the administrator. Checks everything else before it redeems the link, because the link works only once.
-async fn create_first_admin(app: &App, body: SetupBody) -> Result<String, Problem> {
+async fn create_first_admin(app: &App, source: Source, body: SetupBody) -> Result<String, Problem> {
     let turno = app.trusted();
     if turno.has_admin().await? {
         return Err(Problem::new(Code::LinkUsed));
@@ -102,5 +101,5 @@ async fn create_first_admin(app: &App, body: SetupBody) -> Result<String, Proble
     }
     let person = NewPerson { name, id, role: Role::Admin, password: Some(password) };
     let person = turno.add_person(person).await?;
-    open(app, person.id).await
+    open(app, person.id, SignInMethod::Link, source).await
 }

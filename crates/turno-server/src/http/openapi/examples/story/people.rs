@@ -20,6 +20,11 @@ pub(super) async fn set_up(recorder: &mut Recorder) {
     let sign_in = |password: &str| Call::new("sign_in").body(json!({ "user": "eva", "password": password }));
     let signed_in = recorder.call(sign_in(PASSWORD)).await;
     recorder.refused(sign_in("otra frase"), "wrong_password").await;
+    let link =
+        turno.make_link(LinkFor::SignIn("eva".try_into().expect("a valid id")), Duration::from_secs(3_600)).await;
+    let link = json!({ "link": link.expect("the link is created") });
+    recorder.call(Call::new("sign_in_link").body(link.clone())).await;
+    recorder.refused(Call::new("sign_in_link").body(link), "link_used").await;
     let cookie = signed_in.cookie.expect("the answer sets the cookie");
     recorder
         .call(Call::new("sign_out").header("cookie", cookie).header("sec-fetch-site", "same-origin".to_owned()))
