@@ -25,6 +25,8 @@ cargo xtask test                      every step, in order; what CI runs
 cargo xtask test --only STEP[,STEP]   some steps, while developing
 cargo xtask list                      the steps and what each one checks
 cargo xtask versions [--only N,N]     the stores on PostgreSQL 14 to 18, and each database alone
+cargo xtask fuzz                      made-up requests as each role, two minutes each, on both databases
+cargo xtask fuzz --seconds N          the same with another time per role; --database sqlite|postgres for one database
 cargo xtask bundle                    joins web/turno/*.js into web/turno.js
 cargo xtask deny                      advisories, licences and sources of all dependencies (needs the network)
 cargo xtask dist                      packages for users, in target/dist/packages/
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["versions"] => versions::run(None),
         ["versions", "--only", numbers] => versions::run(Some(numbers)),
         ["list"] => test::list(),
+        ["fuzz", rest @ ..] => api::fuzz(rest),
         ["bundle"] => bundle::run(),
         ["deny"] => deny::run(),
         ["dist", rest @ ..] => dist::run(rest),
