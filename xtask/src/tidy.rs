@@ -3,6 +3,7 @@
 //! A check is a pure function from the repository's files to findings, so that tests can show it failing. To add one,
 //! write it in a file under `tidy/` and add a line to [`CHECKS`].
 
+mod asvs;
 mod bundle;
 mod clocks;
 mod dependencies;
@@ -46,6 +47,7 @@ const CHECKS: &[Check] = &[
     ("ARCHITECTURE.md names files that exist", walkthrough::paths_exist),
     ("every invariant has its tests", invariants::every_one_is_tested),
     ("every requirement of the sync preset has its tests", invariants::every_requirement_is_tested),
+    ("every requirement of ASVS has a row with its evidence", asvs::every_requirement_has_a_row),
     ("web/turno.js is joined from its modules", bundle::is_joined),
     ("no machine's paths, no registry's hosts", places::nowhere),
     ("every dependency has a row with its reason", dependencies::have_rows),

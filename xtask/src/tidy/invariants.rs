@@ -93,13 +93,13 @@ fn is_id(text: &str) -> bool {
 }
 
 /// The names of all functions, and of all tests that are named by strings.
-struct Names {
+pub(super) struct Names {
     functions: BTreeSet<String>,
     cases: BTreeSet<String>,
 }
 
 impl Names {
-    fn collect(tree: &Tree) -> Self {
+    pub(super) fn collect(tree: &Tree) -> Self {
         let (mut functions, mut cases) = (BTreeSet::new(), BTreeSet::new());
         for file in tree.rust() {
             let source = Source::parse(&file.text);
@@ -116,7 +116,7 @@ impl Names {
     }
 
     /// Accepts a test's path, because the test runner shows tests with their modules.
-    fn contain(&self, test: &str) -> bool {
+    pub(super) fn contain(&self, test: &str) -> bool {
         let function = test.rsplit("::").next().unwrap_or(test);
         self.cases.contains(function) || self.functions.contains(function)
     }
