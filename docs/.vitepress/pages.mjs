@@ -11,7 +11,7 @@ const WITHOUT_PAGES = ['node_modules', 'public', 'assets', '.vitepress'];
 
 /** From the installation to the daily work. */
 const OPERATING = [
-  'install', 'systemd', 'kubernetes', 'postgres-rights', 'tls', 'pools', 'poolers', 'sizing', 'high-availability', 'upgrade',
+  'install', 'systemd', 'kubernetes', 'postgres-rights', 'tls', 'oidc', 'pools', 'poolers', 'sizing', 'high-availability', 'upgrade',
   'backup', 'observability', 'alerts', 'check',
 ];
 

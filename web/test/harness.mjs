@@ -78,10 +78,14 @@ function sourced(route) {
   return existsSync(path) ? route.fulfill({ path }) : route.continue();
 }
 
-/** A running server with its own database. `leases` are policies by prefix, as in the configuration file. */
+/**
+ * A running server with its own database. `leases` are policies by prefix, as in the configuration file, `tables` is the end
+ * of that file, and `env` are further variables.
+ */
 export class Server {
-  static async start({ leases = { default: CALM, task: CALM }, cors = [] } = {}) {
+  static async start({ leases = { default: CALM, task: CALM }, cors = [], tables = '', env = {} } = {}) {
     const server = new Server();
+    server.env = env;
     server.folder = mkdtempSync(join(tmpdir(), 'turno-browser-'));
     server.database = `sqlite:${join(server.folder, 'turno.db')}`;
     server.config = join(server.folder, 'turno.toml');
@@ -89,7 +93,7 @@ export class Server {
       const values = Object.entries(policy).map(([name, value]) => `${name} = ${value}\n`);
       return `[leases.${prefix}]\n${values.join('')}`;
     });
-    writeFileSync(server.config, `cors_origins = ${JSON.stringify(cors)}\n${policies.join('')}`);
+    writeFileSync(server.config, `cors_origins = ${JSON.stringify(cors)}\n${policies.join('')}${tables}`);
     // Created before the start, because without an administrator the server prints an invitation.
     server.admin = await server.person('eva', 'admin', 'Eva');
     await server.up('127.0.0.1:0');
@@ -98,7 +102,7 @@ export class Server {
 
   /** Starts the program at its previous address, or at a free port. */
   async up(listen = new URL(this.url).host) {
-    const env = { ...process.env, TURNO_LOG_LEVEL: process.env.TURNO_LOG_LEVEL ?? 'warn' };
+    const env = { ...process.env, ...this.env, TURNO_LOG_LEVEL: process.env.TURNO_LOG_LEVEL ?? 'warn' };
     const args = ['serve', '--database', this.database, '--config', this.config, '--listen', listen];
     this.child = spawn(program(), args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.ended = new Promise((resolve) => this.child.once('exit', resolve));

@@ -15,17 +15,22 @@
 
 mod change;
 mod console;
+mod identity;
 mod pace;
 mod reach;
+mod refused;
+mod rotate;
 #[cfg(test)]
 mod tests;
 
 use change::NOT_FOR_SESSIONS;
-pub use change::{BadChange, Change, ChangeRefused, Changed, View, change};
+pub use change::{Change, Changed, View, change};
 pub use console::{FailedSignIns, Link, LinkFor, SignIn, SignInMethod};
+pub use identity::Identity;
 pub use pace::{
     PAIR_PACE, Pace, PaceCounts, PaceKeys, PaceStep, PaceVerdict, SIGN_IN_DELAY_MAX, SOURCE_PACE, USER_PACE, pace,
 };
+pub use refused::{BadChange, ChangeRefused};
 
 use crate::audit::Hash;
 use crate::fault::{UnknownWord, Vocabulary};
@@ -203,6 +208,8 @@ pub struct Person {
     pub password: Option<String>,
     /// When the person was added.
     pub created_at: Time,
+    /// The person at an OpenID provider, if one signs them in.
+    pub identity: Option<Identity>,
 }
 
 /// Omits the hash of the password, so that it cannot get into a log.

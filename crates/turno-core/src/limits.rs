@@ -53,6 +53,8 @@ pub const BACKOFF_MAX: Span = Span::from_secs(3_600);
 pub const SESSION_TTL_MAX: Span = Span::from_secs(900);
 /// Most tokens of one person: more than this means that a program leaks tokens.
 pub const TOKENS_MAX: i64 = 1_000;
+/// Longest time for which a rotated token stays valid beside the new one: time enough to change every program over.
+pub const OVERLAP_MAX: Span = Span::from_secs(30 * 86_400);
 /// Longest life of a console session: a user signs in again at least once a month.
 pub const CONSOLE_TTL_MAX: Span = Span::from_secs(30 * 86_400);
 /// Most counts of sign-in attempts that one attempt removes once they have no effect: more than it adds, so that the table

@@ -87,6 +87,14 @@ setting-url-credentials = has a user or a password in it
     .next = leave out user and password; use `secret_env` to sign requests
 setting-url-query = has something after ? or #
     .next = end it with the host or a path
+setting-oidc-missing = is missing
+    .next = write issuer, client_id and client_secret_env in [oidc]
+setting-oidc-scopes = has no "openid"
+    .next = add "openid" to the list
+setting-oidc-role = is not a role
+    .next = write "viewer", "editor" or "admin"
+setting-oidc-roles = is missing or empty, so no person could sign in
+    .next = map a group of the provider to a role, as in roles = {"{"} "staff" = "editor" {"}"}
 setting-endpoint-hidden = has *** in place of its query, and differs from the stored URL
     .next = write the whole URL, or leave out push to keep the stored one
 setting-endpoint-braces = has braces around something other than key
@@ -180,6 +188,8 @@ production-cors-http = cors_origins has { $origin }, a page that anyone on the w
     .next = serve that page over https and write https:// in cors_origins
 production-url-http = public_url is { $url }, so tokens and sessions would travel unencrypted
     .next = serve it over https and write https:// in public_url
+production-oidc-http = oidc.issuer is { $url }, so sign-ins would travel unencrypted
+    .next = write the https:// address of the provider in oidc.issuer
 production-listen = listen is { $address }, which others can reach, and no setting says that HTTPS is in front
     .next = set public_url to the https:// address that people use, or behind_proxy = true, or listen on 127.0.0.1
 production-memory = database is in memory and ends with the process

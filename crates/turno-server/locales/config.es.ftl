@@ -87,6 +87,14 @@ setting-url-credentials = tiene un usuario o una contraseña
     .next = quite usuario y contraseña; use `secret_env` para firmar las peticiones
 setting-url-query = tiene algo después de ? o #
     .next = termínela con el host o una ruta
+setting-oidc-missing = falta
+    .next = escriba issuer, client_id y client_secret_env en [oidc]
+setting-oidc-scopes = no tiene "openid"
+    .next = agregue "openid" a la lista
+setting-oidc-role = no es un rol
+    .next = escriba "viewer", "editor" o "admin"
+setting-oidc-roles = falta o está vacío, así que ninguna persona podría entrar
+    .next = asigne un rol a un grupo del proveedor, como en roles = {"{"} "staff" = "editor" {"}"}
 setting-endpoint-hidden = tiene *** en lugar de su consulta, y no coincide con la URL guardada
     .next = escriba la URL entera, u omita push para conservar la guardada
 setting-endpoint-braces = tiene llaves alrededor de algo que no es key
@@ -180,6 +188,8 @@ production-cors-http = cors_origins tiene { $origin }, una página que cualquier
     .next = sirva esa página por https y escriba https:// en cors_origins
 production-url-http = public_url es { $url }, así que los tokens y las sesiones viajarían sin cifrar
     .next = sírvalo por https y escriba https:// en public_url
+production-oidc-http = oidc.issuer es { $url }, así que los accesos viajarían sin cifrar
+    .next = escriba en oidc.issuer la dirección https:// del proveedor
 production-listen = listen es { $address }, a la que otros llegan, y ningún valor dice que haya HTTPS delante
     .next = ponga en public_url la dirección https:// que usa la gente, o behind_proxy = true, o escuche en 127.0.0.1
 production-memory = database está en memoria y termina con el proceso

@@ -144,6 +144,8 @@ error-outlives = this token cannot make one that outlives it or is of another ki
 error-reaches-further = a token cannot reach further than the one that makes it
 error-program-only = only the program that embeds Turno signs users in, and makes and uses links
 error-has-admin = there is an administrator already; ask them, or make a sign-in link for a user
+error-identity-linked = this identity is linked to { $user } already; remove that link first
+error-overlap = the old token stays valid for at most { $max } seconds
 error-user-exists = { $user } exists already; change it, or choose another id
 
 # Leases.

@@ -144,6 +144,8 @@ error-outlives = este token no puede hacer otro que viva más o sea de otro tipo
 error-reaches-further = un token no puede llegar más lejos que el que lo hace
 error-program-only = solo el programa que usa Turno inicia sesiones, y hace y usa enlaces
 error-has-admin = ya hay un administrador; pídaselo, o haga un enlace para que entre un usuario
+error-identity-linked = esta identidad ya está vinculada a { $user }; quite antes ese vínculo
+error-overlap = el token anterior sigue valiendo { $max } segundos como máximo
 error-user-exists = { $user } ya existe; cámbielo, o elija otro id
 
 # Leases.

@@ -57,11 +57,31 @@ examples-turno-healthcheck =
     Termina con 0 si el servidor contesta, llega a su base y el esquema sirve; con
     1 si no. No necesita token.
 
+examples-turno-login =
+    Ejemplos:
+      turno login                           entra en http://127.0.0.1:7171
+      turno login --server https://turno.example.com
+      turno login --no-browser              solo imprime la dirección
+
+    Abre el servidor en un navegador. Allí usted entra como siempre y confirma. El
+    token queda en turno/credentials.toml, en su carpeta de configuración, que solo
+    usted puede leer, y vence a los 30 días. Los demás comandos lo usan para ese
+    servidor si ni TURNO_TOKEN ni --token-file nombran otro.
+
+examples-turno-logout =
+    Ejemplos:
+      turno logout
+      turno logout --server https://turno.example.com
+
+    Revoca el token que `turno login` guardó para el servidor, y lo quita.
+
 examples-turno-user =
     Ejemplos:
       turno user add ana --role admin --name "Ana Pérez"
       turno user add leo --role editor --password-stdin < contraseña.txt
       turno user disable leo       lo que tiene se libera, sus tokens no valen
+      turno user link ana --issuer https://id.example.com --subject 2482897
+      turno user break-glass eva   imprime un enlace con el que eva entra una vez
       turno user list --json
 
     Trabaja directamente sobre --database, también mientras un servidor la usa. Un
@@ -75,6 +95,7 @@ examples-turno-token =
       turno token create --user app --can leases.use --resource pedido: factura:
       turno token create --user bot --can queues.consume --queue mails 'bot-*'
       turno token list --user ana
+      turno token rotate ID --overlap 1h   otro; el anterior vale una hora más
       turno token revoke ID        deja de valer desde la próxima petición
 
     Trabaja directamente sobre --database, también mientras un servidor la usa. Un

@@ -1,7 +1,7 @@
 //! The command line. Each command has a file under `cli/`.
 //!
 //! Some commands work directly on the database (`user`, `token`, `migrate`, `check`, `audit verify`, `backup`, `sync`).
-//! Others call a server (`lease`, `queue`, `task`, `audit list`, `why`, `events`). `run` does either.
+//! Others call a server (`login`, `lease`, `queue`, `task`, `audit list`, `why`, `events`). `run` does either.
 
 mod audit;
 mod backup;
@@ -15,6 +15,7 @@ mod global;
 mod healthcheck;
 mod help;
 mod lease;
+mod login;
 mod migrate;
 pub(crate) mod output;
 mod queue;
@@ -80,9 +81,13 @@ enum Command {
     Config(config::ConfigArgs),
     /// Check whether a server is ready
     Healthcheck(healthcheck::HealthcheckArgs),
-    /// Users: add, list, change, disable (on the database)
+    /// Sign in to a server through a browser, and keep the token
+    Login(login::LoginArgs),
+    /// Revoke and remove the token that `login` kept
+    Logout(login::LogoutArgs),
+    /// Users: add, list, change, disable, link (on the database)
     User(user::UserArgs),
-    /// Tokens for the API: create, list, revoke (on the database)
+    /// Tokens for the API: create, list, rotate, revoke (on the database)
     Token(token::TokenArgs),
     /// Leases: who may work on a resource, and until when
     Lease(lease::LeaseArgs),
@@ -141,6 +146,8 @@ impl Command {
             Command::Migrate(arguments) => migrate::run(&arguments, global).await,
             Command::Config(arguments) => config::run(arguments, global),
             Command::Healthcheck(arguments) => healthcheck::run(&arguments, global).await,
+            Command::Login(arguments) => login::login(&arguments).await,
+            Command::Logout(arguments) => login::logout(&arguments).await,
             Command::User(arguments) => user::run(arguments, global).await,
             Command::Token(arguments) => token::run(arguments, global).await,
             Command::Lease(arguments) => lease::run(&arguments).await,

@@ -2,6 +2,7 @@
 //! reports a problem with its cause and a next step.
 
 mod answer;
+mod credentials;
 mod problem;
 mod stream;
 
@@ -14,6 +15,7 @@ use reqwest::{Method, RequestBuilder, Url};
 use serde::Serialize;
 
 pub(crate) use answer::Answer;
+pub(crate) use credentials::{Credential, Credentials};
 pub(crate) use problem::Refusal;
 pub(crate) use stream::{Events, Sent};
 
@@ -59,7 +61,7 @@ pub(crate) struct ServerArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct TokenArgs {
-    /// A file with the token [default: the variable TURNO_TOKEN]
+    /// A file with the token [default: the variable TURNO_TOKEN, or the token of `turno login`]
     #[arg(long, value_name = "FILE", env = TOKEN_FILE_VARIABLE, hide_env_values = true, global = true)]
     token_file: Option<PathBuf>,
 
@@ -69,15 +71,19 @@ pub(crate) struct TokenArgs {
 }
 
 impl TokenArgs {
-    fn read(&self) -> Result<Option<String>, Failure> {
+    /// Returns the token for a server: of the file, of the variable, or of `turno login`.
+    fn read(&self, server: &str) -> Result<Option<String>, Failure> {
         if self.refused.is_some() {
             return Err(Failure::usage(Message::new("token-on-command-line")));
         }
         let Some(path) = &self.token_file else {
-            return Ok(std::env::var(TOKEN_VARIABLE)
-                .ok()
-                .map(|token| token.trim().to_owned())
-                .filter(|token| !token.is_empty()));
+            let variable = std::env::var(TOKEN_VARIABLE).ok().map(|token| token.trim().to_owned());
+            if let Some(token) = variable.filter(|token| !token.is_empty()) {
+                return Ok(Some(token));
+            }
+            let kept = Credentials::of_user(|name| std::env::var(name).ok());
+            let kept = kept.map_or(Ok(None), |kept| kept.find(server))?;
+            return Ok(kept.map(|credential| credential.token));
         };
         let text = std::fs::read_to_string(path).map_err(|error| {
             let message = Message::new("token-file").text("path", path.display());
@@ -104,8 +110,13 @@ impl Client {
     }
 
     pub(crate) fn for_server(server: &str, token: &TokenArgs) -> Result<Client, Failure> {
+        let token = token.read(&address(server)?.0)?;
+        Client::with_token(server, token)
+    }
+
+    /// Creates a client with this token, or without one.
+    pub(crate) fn with_token(server: &str, token: Option<String>) -> Result<Client, Failure> {
         let (base, is_local) = address(server)?;
-        let token = token.read()?;
         let mut builder = tls_ready().connect_timeout(CONNECT).user_agent(concat!("turno/", env!("CARGO_PKG_VERSION")));
         if is_local {
             // A proxy cannot reach this machine's loopback address.
@@ -128,6 +139,11 @@ impl Client {
 
     pub(crate) async fn delete(&self, path: &str) -> Result<Answer, Failure> {
         self.answer(self.request(Method::DELETE, path)).await.map_err(Into::into)
+    }
+
+    /// Like [`Client::delete`], but returns the refusal, so that the caller can handle it.
+    pub(crate) async fn try_delete(&self, path: &str) -> Result<Answer, Refusal> {
+        self.answer(self.request(Method::DELETE, path)).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
@@ -303,7 +319,7 @@ mod tests {
     #[test]
     fn token_argument_is_refused_without_repeating_it() {
         let arguments = TokenArgs { refused: Some("turno_s3cret".into()), ..TokenArgs::default() };
-        let failure = arguments.read().unwrap_err();
+        let failure = arguments.read("http://a").unwrap_err();
         assert!(failure.next().contains("TURNO_TOKEN") && !format!("{failure:?}").contains("s3cret"));
     }
 }

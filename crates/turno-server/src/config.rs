@@ -10,6 +10,7 @@ pub(crate) mod field;
 mod flags;
 mod key;
 mod lease;
+pub(crate) mod oidc;
 pub(crate) mod origin;
 pub(crate) mod production;
 pub(crate) mod queue;
@@ -30,6 +31,7 @@ use crate::texts::Language;
 use crate::texts::message::Message;
 use field::Value;
 use key::{KEYS, Key};
+use oidc::OidcSettings;
 use queue::QueueSettings;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -195,6 +197,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// The private addresses for endpoints set over the API.
     pub(crate) push: PushGuard,
+    /// The OpenID provider that signs people in.
+    pub(crate) oidc: Option<OidcSettings>,
     /// The policies of leases.
     pub(crate) leases: Policies,
     /// The queues of the file, with the queues of its sources.
@@ -237,7 +241,9 @@ fn resolve(
     let (leases, rows) = lease::read(&path, section(&path, &nodes, "leases")?.nodes)?;
     chosen.rows.extend(rows);
     let (queues, sync) = queues_and_sources(&path, &nodes, &mut chosen.rows)?;
-    chosen.settings(leases, queues, sync)
+    let (oidc, rows) = oidc::read(&path, &nodes)?;
+    chosen.rows.extend(rows);
+    Ok(Settings { oidc, ..chosen.settings(leases, queues, sync)? })
 }
 
 /// Returns a table of the file's top level, or an empty one.
@@ -250,7 +256,7 @@ fn section<'a>(path: &'a Arc<Path>, nodes: &'a Nodes, name: &str) -> Result<Tabl
 }
 
 /// Top-level tables that hold no single values.
-const TABLES: &[&str] = &["leases", "queues", "sync"];
+const TABLES: &[&str] = &["leases", "oidc", "queues", "sync"];
 
 /// Reads the single values of the file, by their dotted names. Refuses unknown keys.
 fn single_values(path: &Arc<Path>, nodes: &Nodes) -> Result<BTreeMap<&'static str, (Value, Origin)>, Failure> {
@@ -459,6 +465,7 @@ impl Chosen {
                 },
             },
             push: PushGuard { allow_private: self.switch("push.allow_private"), allow: self.networks("push.allow") },
+            oidc: None,
             leases,
             queues,
             sync,

@@ -18,6 +18,7 @@ mod flash;
 mod form;
 mod glance;
 mod leases;
+mod login;
 mod overview;
 mod page;
 mod preferences;
@@ -54,4 +55,5 @@ pub(crate) fn routes() -> Router<Shared> {
         .merge(sync::routes())
         .merge(audit::routes())
         .merge(admin::routes())
+        .merge(login::routes())
 }

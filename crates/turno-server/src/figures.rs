@@ -68,6 +68,7 @@ fn describe() {
         ("turno_destination_down", "Whether a queue's endpoint is left alone, because it fails as a whole"),
         ("turno_live_listeners", "Listeners of live events"),
         ("turno_event_position", "The position of the newest event"),
+        ("turno_tokens_expiring_soon", "Tokens, without sessions, that expire within a week"),
         ("turno_database_up", "Whether the database answered this scrape"),
         ("turno_database_bytes", "Size of SQLite's files"),
         ("turno_process_resident_bytes", "Memory of the process, where the system tells"),

@@ -21,6 +21,7 @@ mod idempotency;
 mod lease;
 mod listing;
 mod locks;
+mod login;
 mod metrics;
 mod openapi;
 mod people;
@@ -47,8 +48,10 @@ pub(crate) use callers::CallerFigures;
 pub(crate) use extract::{Path, Query, syntax_message, without_types};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};
+pub(crate) use metrics::TOKENS_SOON;
 pub(crate) use people::{
-    RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name, queue_pattern,
+    RESOURCES_MAX, called as person_called, hashed as password_hashed, identity as person_identity,
+    name as person_name, queue_pattern,
 };
 pub(crate) use problem::{Code, Problem};
 pub(crate) use proxies::Proxies;
@@ -86,6 +89,7 @@ fn api() -> OpenApiRouter<Shared> {
         .merge(health::routes())
         .merge(metrics::routes())
         .merge(sign_in::routes())
+        .merge(login::routes())
         .merge(people::routes())
         .merge(audit::routes())
         .merge(events::routes())
@@ -142,6 +146,7 @@ fn routes(app: Shared) -> Router {
     let module = Router::new().route("/turno.js", get(root::module)).route("/turno.d.ts", get(root::module_types));
     let served = console::routes()
         .merge(module)
+        .merge(sign_in::pages())
         .merge(api)
         .merge(openapi::routes(&document))
         .merge(docs::pages(&document, &app.texts));

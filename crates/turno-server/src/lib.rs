@@ -13,6 +13,7 @@ mod failure;
 mod figures;
 mod http;
 mod logging;
+mod oidc;
 mod passwords;
 mod stopwatch;
 mod texts;

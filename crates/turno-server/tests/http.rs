@@ -32,6 +32,8 @@ mod events_sync;
 mod idempotency;
 #[path = "http/input.rs"]
 mod input;
+#[path = "http/issuer.rs"]
+mod issuer;
 #[path = "http/lease.rs"]
 mod lease;
 #[path = "http/lease_batch.rs"]
@@ -44,6 +46,8 @@ mod locks;
 mod logs;
 #[path = "http/metrics.rs"]
 mod metrics;
+#[path = "http/oidc.rs"]
+mod oidc;
 #[path = "http/operation.rs"]
 mod operation;
 #[path = "http/people.rs"]
@@ -148,6 +152,7 @@ fn main() {
             lease_line::all(),
             logs::all(),
             metrics::all(),
+            oidc::all(),
             operation::all(),
             people::all(),
             push::all(),

@@ -15,6 +15,7 @@ mod expired_deliveries;
 mod expiry;
 mod finalize;
 mod idempotency;
+mod identity;
 mod ids;
 mod inbox;
 mod instances;
@@ -88,6 +89,7 @@ pub fn all() -> Vec<Case> {
         access::cases(),
         token::cases(),
         console::cases(),
+        identity::cases(),
         sign_in::cases(),
         idempotency::cases(),
         screens::cases(),

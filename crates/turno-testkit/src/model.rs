@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
-use turno::core::access::{Epoch, Link, PaceKeys, PaceStep, PaceVerdict, Person, Token};
+use turno::core::access::{Epoch, Identity, Link, PaceKeys, PaceStep, PaceVerdict, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
@@ -317,8 +317,10 @@ impl AccessStore for Model {
         admins() -> i64;
         epoch() -> Epoch;
         person(UserId) -> Option<Person>;
+        person_of(Identity) -> Option<Person>;
         people(Option<UserId>, u32) -> Vec<Person>;
         tokens(Option<UserId>, Option<String>, u32) -> Vec<Token>;
+        tokens_expiring(Time, Time) -> i64;
         touch_tokens(Vec<(String, Time)>) -> ();
         renew_session(String, Time) -> bool;
     }

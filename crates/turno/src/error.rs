@@ -121,6 +121,7 @@ impl Error {
             Error::Refused(ChangeRefused::MoreThanHeld(_)) => "more_than_held",
             Error::Refused(ChangeRefused::LastAdmin(_)) => "last_admin",
             Error::Refused(ChangeRefused::Exists(_)) => "already_exists",
+            Error::Refused(ChangeRefused::Linked(_)) => "identity_linked",
             Error::Refused(ChangeRefused::Unknown(_)) => "not_found",
             Error::Refused(ChangeRefused::HasAdmin | ChangeRefused::Invalid(_)) => "invalid",
             Error::Lease(refused) => refused.code(),

@@ -95,10 +95,10 @@ pub mod sync {
 
 /// Access: people, tokens, sessions and their rights.
 pub mod access {
-    pub use crate::engine::access::{NewPerson, NewToken, PersonChange};
+    pub use crate::engine::access::{IdentityClaims, NewPerson, NewToken, PersonChange};
     pub use turno_core::access::{
-        ChangeRefused, Denied, FailedSignIns, LinkFor, PaceStep, PaceVerdict, Permission, Permissions, Person,
-        Principal, Role, SignIn, SignInMethod, Token, TokenKind,
+        ChangeRefused, Denied, FailedSignIns, Identity, LinkFor, PaceStep, PaceVerdict, Permission, Permissions,
+        Person, Principal, Role, SignIn, SignInMethod, Token, TokenKind,
     };
 }
 

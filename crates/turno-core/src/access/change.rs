@@ -4,7 +4,8 @@
 //! cannot be demoted, disabled or removed.
 
 use super::reach::covers;
-use super::{Denied, FailedSignIns, Link, Permission, Permissions, Person, Principal, Role, SignIn, Token};
+use super::refused::{BadChange, ChangeRefused};
+use super::{Denied, FailedSignIns, Identity, Link, Permission, Permissions, Person, Principal, Role, SignIn, Token};
 use crate::audit::{Actor, AuditAction, Draft, Hash};
 use crate::fault::Thing;
 use crate::id::UserId;
@@ -81,6 +82,33 @@ pub enum Change {
     },
     /// Use a link, so that it cannot be used again.
     RedeemLink(Link),
+    /// Link a person to an identity of an OpenID provider.
+    LinkIdentity {
+        /// The person.
+        id: UserId,
+        /// The identity. `None` removes the link.
+        identity: Option<Identity>,
+    },
+    /// Sign an identity in. The caller has checked that the provider vouches for it.
+    SignInIdentity {
+        /// The identity.
+        identity: Identity,
+        /// The id of the person, if the person is new.
+        id: UserId,
+        /// The display name of the person, if the person is new.
+        name: String,
+        /// The role that the provider gives. `None` ends the person's access.
+        role: Option<Role>,
+    },
+    /// Replace a token by a new one with the same rights.
+    RotateToken {
+        /// The id of the token to replace.
+        id: String,
+        /// The new token, of which only id and hash count.
+        token: Token,
+        /// How long the old token stays valid.
+        overlap: Span,
+    },
 }
 
 /// The rows that the store read, with access locked against other changes.
@@ -98,6 +126,8 @@ pub struct View {
     pub consoles: Vec<String>,
     /// The link that the change is about.
     pub link: Option<Link>,
+    /// The person with the identity that the change is about.
+    pub linked: Option<Person>,
 }
 
 /// The decision about a change: what the store must write.
@@ -111,6 +141,10 @@ pub struct Changed {
     pub token: Option<Token>,
     /// The tokens to revoke, with the sessions that they made.
     pub revoked: Vec<String>,
+    /// The person whose tokens and sessions all end.
+    pub ended: Option<UserId>,
+    /// The token that ends earlier, and when.
+    pub shortened: Option<(String, Time)>,
     /// The new link.
     pub link: Option<Link>,
     /// The link that was used.
@@ -121,88 +155,6 @@ pub struct Changed {
     pub raises_epoch: bool,
     /// The audit entry.
     pub audit: Draft,
-}
-
-/// The reason why a change is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeRefused {
-    /// The caller lacks a permission.
-    #[error(transparent)]
-    Denied(#[from] Denied),
-    /// The caller does not hold this permission, so the caller cannot grant it.
-    #[error("you do not hold {0} yourself, so you cannot grant or take it; ask a user who holds it")]
-    MoreThanHeld(Permission),
-    /// The change would leave no administrator.
-    #[error("{0} is the last administrator; make another user administrator first")]
-    LastAdmin(UserId),
-    /// A setup link was requested, but there is already an administrator.
-    #[error("there is an administrator already; ask them, or create a sign-in link for a user")]
-    HasAdmin,
-    /// The person already exists.
-    #[error("{0} exists already; change them, or choose another id")]
-    Exists(UserId),
-    /// There is no such person, token or link.
-    #[error("{0} is not known")]
-    Unknown(Thing),
-    /// The input is invalid, or the caller's token is too restricted.
-    #[error(transparent)]
-    Invalid(#[from] BadChange),
-}
-
-/// The reason why a change can never take place as it is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadChange {
-    /// The caller's token is limited to some resources or queues, so it cannot manage people.
-    #[error("a token for some resources or queues cannot manage people")]
-    LimitedToken,
-    /// The caller's token is restricted, so it cannot change its owner's account.
-    #[error("only a full token of your own can change your account")]
-    RestrictedToken,
-    /// The owner's role lacks a permission, so no token of the owner can have it.
-    #[error("{user} is {} and may not {permission}, so no token of theirs can; change the role first", .role.as_str())]
-    RoleLacks {
-        /// The owner.
-        user: UserId,
-        /// The owner's role.
-        role: Role,
-        /// The permission.
-        permission: Permission,
-    },
-    /// The token's expiry is in the past.
-    #[error("the token would have expired already; give it a later time")]
-    Expired,
-    /// The owner has as many tokens as possible.
-    #[error("{user} has {max} tokens, which is the most; revoke some first")]
-    TooManyTokens {
-        /// The owner.
-        user: UserId,
-        /// The most tokens.
-        max: i64,
-    },
-    /// The ttl of a session is out of bounds.
-    #[error("a session lives 1 to {} seconds", .max.0 / 1000)]
-    SessionTtl {
-        /// The longest ttl.
-        max: Span,
-    },
-    /// The ttl of a link is out of bounds.
-    #[error("a link lives 1 to {} seconds", .max.0 / 1000)]
-    LinkTtl {
-        /// The longest ttl.
-        max: Span,
-    },
-    /// A session cannot have this permission.
-    #[error("a session cannot hold {0}; use a token of its own")]
-    NotForSessions(Permission),
-    /// The new token would outlive the restricted token that makes it, or be of another kind.
-    #[error("this token cannot make one that outlives it or is of another kind")]
-    Outlives,
-    /// The new token would reach more resources or queues than the token that makes it.
-    #[error("a token cannot reach further than the one that makes it")]
-    ReachesFurther,
-    /// Only the program that embeds Turno may do this.
-    #[error("only the program that embeds Turno signs users in, and makes and uses links")]
-    ProgramOnly,
 }
 
 /// Decides a change that `by` asks for. `None` is the program that embeds Turno, or its command line.
@@ -219,6 +171,9 @@ pub fn change(by: Option<&Principal>, command: &Change, view: View, now: Time) -
         Change::RecordFailures(failures) => context.record_failures(failures),
         Change::MakeLink { link, ttl } => context.make_link(link, *ttl, view),
         Change::RedeemLink(link) => context.redeem_link(link, view),
+        Change::LinkIdentity { id, identity } => context.link_identity(id, identity.as_ref(), view),
+        Change::SignInIdentity { .. } => context.sign_in_identity(command, view),
+        Change::RotateToken { id, token, overlap } => context.rotate(id, token, *overlap, view),
     }
 }
 
@@ -235,7 +190,7 @@ impl ChangeContext<'_> {
 
     /// Refuses a caller who may not manage people. This includes a token that is limited to some resources or queues:
     /// it could make an account without that limit.
-    fn require_managing(&self) -> Result<(), ChangeRefused> {
+    pub(super) fn require_managing(&self) -> Result<(), ChangeRefused> {
         self.require(Permission::UsersManage)?;
         if self.by.is_some_and(Principal::is_bounded) {
             return Err(BadChange::LimitedToken.into());
@@ -244,11 +199,11 @@ impl ChangeContext<'_> {
     }
 
     /// Returns whether the caller is this user, and does not act on behalf of the user.
-    fn is_self(&self, user: &UserId) -> bool {
+    pub(super) fn is_self(&self, user: &UserId) -> bool {
         self.by.is_some_and(|by| by.user == *user && by.via.is_none())
     }
 
-    fn require_held(&self, permissions: Permissions) -> Result<(), ChangeRefused> {
+    pub(super) fn require_held(&self, permissions: Permissions) -> Result<(), ChangeRefused> {
         let beyond = self.by.and_then(|by| permissions.beyond(by.permissions));
         beyond.map_or(Ok(()), |permission| Err(ChangeRefused::MoreThanHeld(permission)))
     }
@@ -277,6 +232,7 @@ impl ChangeContext<'_> {
             disabled: false,
             password: password.map(str::to_owned),
             created_at: self.now,
+            identity: None,
         };
         let audit = self.entry(AuditAction::UserAdd, id.to_string()).with([("role", Value::from(role.as_str()))]);
         Ok(Changed { person: Some(person), ..only_audit(audit) })
@@ -433,7 +389,7 @@ impl ChangeContext<'_> {
         if by.is_bounded() { Err(Denied::Missing(Permission::UsersManage).into()) } else { Ok(()) }
     }
 
-    fn creator(&self) -> UserId {
+    pub(super) fn creator(&self) -> UserId {
         self.by.map_or_else(|| Actor::system().user, |by| by.via.clone().unwrap_or_else(|| by.user.clone()))
     }
 
@@ -484,6 +440,8 @@ pub(super) fn only_audit(audit: Draft) -> Changed {
         removed: None,
         token: None,
         revoked: Vec::new(),
+        ended: None,
+        shortened: None,
         link: None,
         spent: None,
         unlinked: None,

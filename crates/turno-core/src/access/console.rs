@@ -3,8 +3,8 @@
 //! Only the program that embeds Turno can make them, after it has checked who the person is. A request with a token
 //! cannot. This module does not handle passwords, cookies or limits on sign-in attempts.
 
-use super::change::{BadChange, Change, ChangeContext, ChangeRefused, Changed, View, only_audit};
-use super::{Denied, Person, Token};
+use super::change::{Change, ChangeContext, Changed, View, only_audit};
+use super::{BadChange, ChangeRefused, Denied, Person, Token};
 use crate::audit::{Actor, AuditAction, Draft, Hash};
 use crate::fault::Thing;
 use crate::id::UserId;
@@ -60,6 +60,8 @@ pub enum SignInMethod {
     Password,
     /// With a link.
     Link,
+    /// With an OpenID provider.
+    Provider,
 }
 
 impl SignInMethod {
@@ -68,6 +70,7 @@ impl SignInMethod {
         match self {
             SignInMethod::Password => "password",
             SignInMethod::Link => "link",
+            SignInMethod::Provider => "provider",
         }
     }
 }
@@ -97,14 +100,15 @@ impl Change {
                 Some(&token.user)
             }
             Change::MakeLink { link, .. } | Change::RedeemLink(link) => link.to.user(),
-            Change::RevokeToken { .. } | Change::RecordFailures(_) => None,
+            Change::LinkIdentity { id, .. } | Change::SignInIdentity { id, .. } => Some(id),
+            Change::RevokeToken { .. } | Change::RotateToken { .. } | Change::RecordFailures(_) => None,
         }
     }
 
     /// Returns the token that the store must read for the change.
     pub fn token(&self) -> Option<&str> {
         match self {
-            Change::RevokeToken { id } => Some(id),
+            Change::RevokeToken { id } | Change::RotateToken { id, .. } => Some(id),
             _ => None,
         }
     }
@@ -201,7 +205,7 @@ impl ChangeContext<'_> {
     }
 
     /// Refuses a change that only the program that embeds Turno may make.
-    fn require_embedding_program(&self) -> Result<(), ChangeRefused> {
+    pub(super) fn require_embedding_program(&self) -> Result<(), ChangeRefused> {
         if self.by.is_none() { Ok(()) } else { Err(BadChange::ProgramOnly.into()) }
     }
 }

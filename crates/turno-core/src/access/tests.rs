@@ -9,7 +9,15 @@ fn id(text: &str) -> UserId {
 }
 
 fn person(text: &str, role: Role) -> Person {
-    Person { id: id(text), name: format!("«{text}»"), role, disabled: false, password: None, created_at: Time(5) }
+    let (name, created_at) = (format!("«{text}»"), Time(5));
+    Person { id: id(text), name, role, disabled: false, password: None, created_at, identity: None }
+}
+
+impl Principal {
+    /// Returns the principal of an unrestricted token.
+    pub(super) fn for_tests(user: UserId, role: Role) -> Principal {
+        token(user.as_str(), None).principal(Some(&person(user.as_str(), role)), None, Time(10)).expect("valid")
+    }
 }
 
 fn token(user: &str, scope: Option<Permissions>) -> Token {

@@ -49,8 +49,14 @@ named! {
         UserChange = "user_change",
         /// A user was removed.
         UserRemove = "user_remove",
+        /// A user was linked to an identity of an OpenID provider.
+        UserLink = "user_link",
+        /// All tokens and sessions of a user ended, because the OpenID provider gives no role.
+        AccessEnd = "access_end",
         /// A token was created.
         TokenCreate = "token_create",
+        /// A token was replaced by a new one.
+        TokenRotate = "token_rotate",
         /// A token was revoked.
         TokenRevoke = "token_revoke",
         /// A console session was opened or closed.

@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::http::{App, Proxies, Server};
 use crate::logging;
+use crate::oidc::Provider;
 use crate::texts::causes;
 use crate::texts::message::Message;
 use crate::texts::terminal::render;
@@ -84,9 +85,17 @@ pub(crate) async fn run(arguments: ServeArgs, global: &GlobalArgs) -> Result<(),
     app.settings = settings.explain().to_vec();
     app.sync_sources = settings.sync.clone();
     app.deliveries = deliveries(&settings, &database.turno)?;
+    app.oidc = provider(&settings)?;
     invite(&database.turno, &settings, server.address()).await?;
     say(&[format!("listening on http://{}", server.address())]);
     server.run(app).await
+}
+
+/// Returns the OpenID provider that the file configures. The provider is asked when the first person signs in.
+fn provider(settings: &Settings) -> Result<Option<Provider>, Failure> {
+    let Some(oidc) = &settings.oidc else { return Ok(None) };
+    let secret = oidc.secret(|name| std::env::var(name).ok())?;
+    Provider::new(oidc.clone(), secret, settings.public_url.clone()).map(Some)
 }
 
 /// Returns the deliveries that the file configures.
@@ -144,6 +153,10 @@ const INVITATION: Span = Span::from_secs(30 * 60);
 /// Prints a link for the first administrator, if there is none. The transaction that makes the link checks that,
 /// because an administrator can be added at any moment.
 async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
+    if settings.oidc.as_ref().is_some_and(|oidc| oidc.only) {
+        // The provider names the administrators, and the password of the setup page would be refused.
+        return Ok(());
+    }
     let link = match turno.make_link(LinkFor::Setup, INVITATION.into()).await {
         Err(Error::Refused(ChangeRefused::HasAdmin)) => return Ok(()),
         link => link.map_err(refused)?,

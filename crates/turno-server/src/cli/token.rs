@@ -26,6 +26,7 @@ Examples:
   turno token create --user app --can leases.use --resource order: invoice:
   turno token create --user bot --can queues.consume --queue mails 'bot-*'
   turno token list --user ana
+  turno token rotate ID --overlap 1h   a new one; the old one ends in an hour
   turno token revoke ID        refused from the next request on
 
 Works directly on --database, also while a server runs on it. A token is shown
@@ -51,6 +52,14 @@ enum Action {
         /// Only tokens of this user
         #[arg(long, value_name = "ID", value_parser = user_id)]
         user: Option<UserId>,
+    },
+    /// Replace a token by a new one with the same rights, and print only the new one
+    Rotate {
+        /// The token's id, as `list` shows it; not the secret
+        id: String,
+        /// How long the old token stays valid, at most 30d [default: it ends at once]
+        #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+        overlap: Option<Duration>,
     },
     /// Revoke a token and its sessions
     Revoke {
@@ -97,6 +106,12 @@ pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(),
     match arguments.action {
         Action::Create(args) => create(&turno, args, arguments.json).await,
         Action::List { user } => list(&turno, user, arguments.json).await,
+        Action::Rotate { id, overlap } => {
+            let rotated = turno.rotate_token(&id, overlap.unwrap_or_default()).await;
+            let (token, secret) = rotated.map_err(|error| not_revoked(error, &id))?;
+            print_secret(&token, secret, arguments.json);
+            Ok(())
+        }
         Action::Revoke { id } => {
             turno.revoke_token(&id).await.map_err(|error| not_revoked(error, &id))?;
             if arguments.json {
@@ -127,14 +142,19 @@ async fn create(turno: &Turno, args: Create, json: bool) -> Result<(), Failure> 
         }
         other => refused(other),
     })?;
+    print_secret(&token, secret, json);
+    Ok(())
+}
+
+/// Prints a new secret: with its token for programs, alone for people.
+fn print_secret(token: &Token, secret: String, json: bool) {
     if json {
-        let mut shown = view(&token);
+        let mut shown = view(token);
         shown["token"] = secret.into();
         say(&[shown.to_string()]);
     } else {
         say(&[secret]);
     }
-    Ok(())
 }
 
 fn not_revoked(error: Error, id: &str) -> Failure {

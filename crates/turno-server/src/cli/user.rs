@@ -1,20 +1,23 @@
 //! `turno user`: manages people, directly on the database.
 
 use std::io::{BufRead, IsTerminal};
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turno::Turno;
-use turno::access::{NewPerson, PersonChange, Role};
+use turno::access::{LinkFor, NewPerson, PersonChange, Role};
 use turno::core::access::Person;
 use turno::core::id::UserId;
 use turno::core::time::Time;
 
 use super::global::{GlobalArgs, refused};
+use super::healthcheck::local_url;
 use super::output::{Card, Table, say, talk};
+use crate::config::Overrides;
 use crate::failure::{Failure, io_cause};
-use crate::http::{Stamp, person_called};
+use crate::http::{Stamp, person_called, person_identity};
 use crate::passwords::{self, PasswordRefused};
 use crate::texts::causes;
 use crate::texts::message::Message;
@@ -25,6 +28,8 @@ Examples:
   turno user add ana --role admin --name \"Ana Pérez\"
   turno user add leo --role editor --password-stdin < password.txt
   turno user disable leo       what he holds is freed, his tokens are refused
+  turno user link ana --issuer https://id.example.com --subject 2482897
+  turno user break-glass eva   prints a link that signs eva in once
   turno user list --json
 
 Works directly on --database, also while a server runs on it. A viewer reads,
@@ -97,6 +102,30 @@ enum Action {
         #[command(flatten)]
         password: PasswordArgs,
     },
+    /// Link a user to a person at an OpenID provider, who then signs in as the user
+    Link {
+        /// The user's id
+        #[arg(value_parser = user_id)]
+        id: UserId,
+        /// The provider's issuer, as in [oidc]
+        #[arg(long, value_name = "URL")]
+        issuer: String,
+        /// The claim `sub` of the person
+        #[arg(long)]
+        subject: String,
+    },
+    /// Remove the link of a user to a person at an OpenID provider
+    Unlink {
+        /// The user's id
+        #[arg(value_parser = user_id)]
+        id: UserId,
+    },
+    /// Print a link that signs an administrator in once, also while passwords are off
+    BreakGlass {
+        /// The user's id
+        #[arg(value_parser = user_id)]
+        id: UserId,
+    },
     /// Remove a user with all their tokens
     Remove {
         /// The user's id
@@ -162,6 +191,19 @@ pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), 
             }
             return Ok(());
         }
+        Action::Link { id, issuer, subject } => {
+            let identity = person_identity(&issuer, &subject).map_err(|(field, fault)| {
+                let message = Message::new("user-identity").text("field", field);
+                Failure::usage(message.message("cause", causes::message(&fault)))
+            })?;
+            report("user-linked", &turno.link_identity(id, Some(identity)).await.map_err(refused)?, json);
+            return Ok(());
+        }
+        Action::Unlink { id } => {
+            report("user-unlinked", &turno.link_identity(id, None).await.map_err(refused)?, json);
+            return Ok(());
+        }
+        Action::BreakGlass { id } => return break_glass(&turno, id, global, json).await,
         Action::Change { id, role, name } => (id, ("user-changed", PersonChange { role, name, ..Default::default() })),
         Action::Disable { id } => {
             (id, ("user-disabled", PersonChange { disabled: Some(true), ..PersonChange::default() }))
@@ -173,6 +215,28 @@ pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), 
     };
     let (message, change) = done;
     report(message, &turno.change_person(id, change).await.map_err(refused)?, json);
+    Ok(())
+}
+
+/// How long a break-glass link is valid.
+const BREAK_GLASS: Duration = Duration::from_secs(15 * 60);
+
+/// Prints a link that signs an administrator in once. Access to the database is the proof that the caller may have it.
+async fn break_glass(turno: &Turno, id: UserId, global: &GlobalArgs, json: bool) -> Result<(), Failure> {
+    let settings = global.settings(Overrides::default())?;
+    let person = turno.person(id.clone()).await.map_err(refused)?;
+    if !person.is_some_and(|person| person.role == Role::Admin && !person.disabled) {
+        return Err(Failure::failed(Message::new("user-no-admin").text("user", id)));
+    }
+    let link = turno.make_link(LinkFor::SignIn(id.clone()), BREAK_GLASS).await.map_err(refused)?;
+    let base = settings.public_url.unwrap_or_else(|| local_url(&settings.listen));
+    let url = format!("{base}/sign-in?link={link}");
+    if json {
+        say(&[json!({ "id": id, "url": url }).to_string()]);
+    } else {
+        talk(&Message::new("user-break-glass").text("user", id));
+        say(&[url]);
+    }
     Ok(())
 }
 
@@ -231,6 +295,9 @@ async fn show(turno: &Turno, id: UserId, json: bool) -> Result<(), Failure> {
     card.line("may", person.role.permissions().to_string());
     card.line("state", state(&person));
     card.line("password", has_password(&person));
+    if let Some(identity) = &person.identity {
+        card.line("identity", format!("{} {}", identity.issuer, identity.subject));
+    }
     card.line("since", Stamp(person.created_at).to_string());
     card.line("tokens", live_tokens(tokens.iter().map(|token| token.expires_at), turno.now()));
     card.print(person.id.as_str());
@@ -264,6 +331,7 @@ fn view(person: &Person) -> Value {
         "disabled": person.disabled,
         "has_password": person.password.is_some(),
         "created_at": Stamp(person.created_at),
+        "identity": person.identity.as_ref().map(|identity| json!({ "issuer": identity.issuer, "subject": identity.subject })),
     })
 }
 

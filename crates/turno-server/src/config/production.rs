@@ -40,6 +40,9 @@ impl Settings {
         for endpoint in self.queues.values().filter_map(|queue| queue.push.as_ref()) {
             endpoint.secret(&env)?;
         }
+        if let Some(oidc) = &self.oidc {
+            oidc.secret(&env)?;
+        }
         // A preset's destination is an example. Without its secret the server does not use it, and the log reports
         // that.
         for source in self.sync.iter().filter(|source| !source.deliver_is_presets) {
@@ -64,6 +67,9 @@ impl Settings {
         self.judge_origins(&mut problems);
         self.judge_reach(&mut problems);
         self.judge_database(&mut problems);
+        if let Some(oidc) = self.oidc.as_ref().filter(|oidc| text::is_exposed(&oidc.issuer)) {
+            problems.push(Message::new("production-oidc-http").text("url", &oidc.issuer));
+        }
         if self.push.allow_private {
             problems.push(Message::new("production-push-private"));
         }
@@ -151,6 +157,11 @@ mod tests {
                 "db is reached without TLS",
             ),
             ("[push]\nallow_private = true", "push.allow_private"),
+            (
+                "[oidc]\nissuer = \"http://id.example.com\"\nclient_id = \"turno\"\nclient_secret_env = \"S\"\n\
+                 roles = { staff = \"editor\" }",
+                "oidc.issuer is http://id.example.com",
+            ),
         ];
         for (file, cause) in cases {
             let found = causes(file);

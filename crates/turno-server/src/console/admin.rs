@@ -31,6 +31,9 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/console/people/{id}/remove", post(person::remove))
         .route("/console/people/{id}/password", post(person::password))
         .route("/console/people/{id}/token", post(tokens::create))
+        .route("/console/people/{id}/link", post(person::link))
+        .route("/console/people/{id}/unlink", post(person::unlink))
+        .route("/console/tokens/{id}/rotate", post(tokens::rotate))
         .route("/console/tokens/{id}/revoke", post(tokens::revoke))
 }
 

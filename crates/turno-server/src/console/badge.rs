@@ -37,7 +37,8 @@ pub(super) fn tone(state: &str) -> &'static str {
         | "stale"
         | "blocked"
         | "taken"
-        | "lost" => "warn",
+        | "lost"
+        | "expires_soon" => "warn",
         "exhausted" | "failed" | "lane_held" | "damaged" | "broken" | "missing" | "down" | "disabled" => "bad",
         "cancelled" | "task_cancelled" | "draft" | "empty" | "revoked" => "over",
         _ => "",

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use fluent_bundle::FluentArgs;
 use turno::Turno;
-use turno::core::access::{Permission, Principal};
+use turno::core::access::{Permission, Principal, Token, TokenKind};
 use turno::core::time::Time;
 
 use super::badge::Badge;
@@ -19,7 +19,7 @@ use super::form::local;
 use super::when::When;
 use super::who::Who;
 use super::{assets, badge};
-use crate::http::{App, Caller, Code, Problem, Shared, cookie, identify};
+use crate::http::{App, Caller, Code, Problem, Shared, TOKENS_SOON, cookie, identify};
 use crate::texts::Language;
 use crate::texts::message::Message;
 
@@ -273,6 +273,13 @@ impl Page {
     /// Renders a time relative to now.
     pub(crate) fn ago(&self, at: &Time, now: &Time) -> When {
         When::ago(self, *at, *now)
+    }
+
+    /// Returns whether a token of a person or program expires soon, so that it should be rotated.
+    pub(crate) fn expires_soon(&self, token: &Token) -> bool {
+        let now = self.app.trusted().now();
+        let soon = |at: Time| now < at && at <= now + TOKENS_SOON.into();
+        token.kind() == TokenKind::Token && token.expires_at.is_some_and(soon)
     }
 
     /// Renders a time of day.

@@ -23,6 +23,7 @@ use crate::config::{Environment, Limits};
 use crate::console::{Directory, Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
+use crate::oidc::Provider;
 use crate::passwords::Passwords;
 use crate::stopwatch::Stopwatch;
 use crate::texts::{Language, Texts};
@@ -45,6 +46,8 @@ pub(crate) struct App {
     /// The memory of large answers.
     pub(super) answers: Answers,
     pub(crate) passwords: Passwords,
+    /// The OpenID provider that signs people in, if one is configured.
+    pub(crate) oidc: Option<Provider>,
     /// Limits for sign-in attempts.
     pub(crate) pace: Pace,
     /// Failed sign-ins that are not in the audit yet.
@@ -109,6 +112,7 @@ impl App {
             bodies: Bodies::default(),
             answers: Answers::default(),
             passwords: Passwords::new(),
+            oidc: None,
             pace: Pace::default(),
             failures: Failures::default(),
             cors_origins: Vec::new(),

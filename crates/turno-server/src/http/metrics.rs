@@ -29,6 +29,9 @@ const QUEUES_TIME: Duration = Duration::from_secs(2);
 /// The most queues, as in the library, because a metric series lives for ever.
 const QUEUES_MAX: usize = 200;
 
+/// Tokens that expire within this time are counted, and marked in the console: a week, in which a person can act.
+pub(crate) const TOKENS_SOON: Duration = Duration::from_secs(7 * 86_400);
+
 /// When the queues were last counted, and at which queue that stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Counting(Mutex<Counted>);
@@ -110,6 +113,9 @@ async fn database(app: &App) {
     metrics::gauge!("turno_database_up").set(if span.is_some() { 1.0 } else { 0.0 });
     if let Some(span) = span {
         metrics::gauge!("turno_event_position").set(span.newest.0 as f64);
+    }
+    if let Ok(expiring) = app.trusted().tokens_expiring(TOKENS_SOON).await {
+        metrics::gauge!("turno_tokens_expiring_soon").set(expiring as f64);
     }
     if app.database.place.kind == "SQLite" {
         for (file, suffix) in [("main", ""), ("log", "-wal")] {

@@ -12,6 +12,7 @@ use turno::core::text::has_bidi_control;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use me::Me;
+pub(crate) use user::identity;
 
 use super::app::{App, Shared};
 use super::problem::{Code, Problem, bad_field};

@@ -61,6 +61,10 @@ codes! {
     Unauthenticated "unauthenticated" 401,
     WrongPassword "wrong_password" 401,
     UserDisabled "user_disabled" 401,
+    OidcRefused "oidc_refused" 403,
+    NoRole "no_role" 403,
+    IdentityNotLinked "identity_not_linked" 403,
+    PasswordsOff "passwords_off" 403,
     Forbidden "forbidden" 403,
     OtherResource "other_resource" 403,
     CrossSite "cross_site" 403,
@@ -90,6 +94,7 @@ codes! {
     DeliveredHere "delivered_by_turno" 409,
     Exists "already_exists" 409,
     LastAdmin "last_admin" 409,
+    IdentityLinked "identity_linked" 409,
     AlreadyCreated "already_created" 409,
     LinkUsed "link_used" 410,
     TooLarge "too_large" 413,
@@ -104,6 +109,7 @@ codes! {
     Stopping "stopping" 503,
     Unavailable "database_unavailable" 503,
     OutcomeUnknown "outcome_unknown" 503,
+    OidcUnavailable "oidc_unavailable" 503,
 }
 
 /// An error response that is not rendered yet.
@@ -298,6 +304,7 @@ impl From<ChangeRefused> for Problem {
             ChangeRefused::MoreThanHeld(permission) => Problem::new(Code::MoreThanHeld).permission(permission),
             ChangeRefused::LastAdmin(user) => Problem::new(Code::LastAdmin).arg("user", user),
             ChangeRefused::Exists(user) => Problem::new(Code::Exists).arg("thing", user),
+            ChangeRefused::Linked(user) => Problem::new(Code::IdentityLinked).arg("user", user),
             ChangeRefused::Unknown(thing) => Problem::not_found(thing),
             ChangeRefused::HasAdmin | ChangeRefused::Invalid(_) => Problem::new(Code::Invalid).cause(refused),
         }

@@ -7,6 +7,7 @@ mod cookie;
 mod failures;
 mod form;
 mod link;
+mod oidc;
 mod pace;
 mod page;
 mod setup;
@@ -15,10 +16,11 @@ pub(crate) use failures::Failures;
 use pace::Attempt;
 pub(crate) use pace::{Pace, Source, limit_key};
 
-use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
 use serde::Deserialize;
 use turno::Error;
 use turno::access::{SignIn, SignInMethod};
@@ -43,6 +45,11 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(sign_out))
         .merge(link::routes())
         .merge(setup::routes())
+}
+
+/// Returns the way to the OpenID provider and back, which are for browsers and not part of the API.
+pub(super) fn pages() -> Router<Shared> {
+    Router::new().route("/oidc/start", get(oidc::start)).route("/oidc/callback", get(oidc::callback))
 }
 
 /// How long a console session lasts without work.
@@ -133,6 +140,9 @@ async fn sign_in(
 
 /// Checks the password and returns the secret of a new session.
 async fn by_password(app: &App, source: Source, user: &str, password: String) -> Result<String, Problem> {
+    if app.oidc.as_ref().is_some_and(|provider| provider.settings.only) {
+        return Err(Problem::new(Code::PasswordsOff));
+    }
     let turno = app.trusted();
     let attempt = begin(app, source, user).await?;
     let person = match UserId::new(user) {
@@ -144,6 +154,8 @@ async fn by_password(app: &App, source: Source, user: &str, password: String) ->
     let same = app.passwords.matches(password, hash).await;
     let same = same.map_err(|refused| people::password_problem("password", refused))?;
     let code = match person.filter(|_| same) {
+        // Otherwise a person without a role at the provider could still sign in here.
+        Some(person) if person.identity.is_some() && app.oidc.is_some() => Code::PasswordsOff,
         Some(person) if !person.disabled => {
             app.pace.succeed(turno, attempt).await?;
             return open(app, person.id, SignInMethod::Password, source).await;
@@ -202,7 +214,10 @@ async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
         end(&app, secret).await?;
     }
     let answer = match form::Format::from_headers(&headers) {
-        form::Format::Form => Redirect::to("/sign-in").into_response(),
+        form::Format::Form => {
+            let at_provider = oidc::sign_out(&app, &headers).await;
+            at_provider.unwrap_or_else(|| Redirect::to("/sign-in").into_response())
+        }
         form::Format::Json => StatusCode::NO_CONTENT.into_response(),
     };
     Ok(cookie::clear(&app, &headers, answer))

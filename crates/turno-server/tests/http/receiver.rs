@@ -65,7 +65,7 @@ impl Receiver {
 }
 
 /// Serves connections by hand, because the program is built without `axum::serve`.
-async fn axum_serve(listener: TcpListener, router: Router) {
+pub(crate) async fn axum_serve(listener: TcpListener, router: Router) {
     use hyper_util::rt::TokioIo;
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {

@@ -259,8 +259,8 @@ async fn a_declared_restore_skips_task_ids_and_positions_and_resets_listeners(wo
     let other = world.instance().await;
     let mut listener = other.subscribe(Topics::ALL, Some(seen)).await.unwrap();
     world.turno.declare_restored().await.unwrap();
-    assert!(matches!(next_live(&mut listener).await, Live::Reset { position } if position > seen));
     assert!(create().await > second + 1_000);
+    assert!(matches!(next_live(&mut listener).await, Live::Reset { position } if position > seen));
     let force = Action::ForceClaim { reason: "a test".into(), fence: None };
     let taken = world.turno.lease_command(command("eva", force)).await.unwrap().state.grant.unwrap();
     assert!(taken.fence > fence);

@@ -6,10 +6,12 @@
 //! request.
 
 mod console;
+mod identity;
 mod people;
 mod secret;
 mod sign_in;
 
+pub use identity::IdentityClaims;
 pub use people::{NewPerson, NewToken, PersonChange};
 
 use super::commit::{Job, Reply, gather};

@@ -2,8 +2,8 @@
 
 use super::Pending;
 use turno_core::access::{
-    Change, ChangeRefused, Changed, Epoch, Link, PaceKeys, PaceStep, PaceVerdict, Person, Principal, Token, View,
-    change,
+    Change, ChangeRefused, Changed, Epoch, Identity, Link, PaceKeys, PaceStep, PaceVerdict, Person, Principal, Token,
+    View, change,
 };
 use turno_core::audit::{Entry, Hash, Head, chain};
 use turno_core::id::UserId;
@@ -99,11 +99,17 @@ pub trait AccessStore {
     /// Returns a person.
     fn person(&self, id: UserId) -> Pending<'_, Option<Person>>;
 
+    /// Returns the person with an identity of an OpenID provider.
+    fn person_of(&self, identity: Identity) -> Pending<'_, Option<Person>>;
+
     /// Returns people ordered by id.
     fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>>;
 
     /// Returns tokens ordered by id, sessions included, of one user or of all users.
     fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>>;
+
+    /// Counts the tokens, without sessions, that expire after `after` and not after `until`.
+    fn tokens_expiring(&self, after: Time, until: Time) -> Pending<'_, i64>;
 
     /// Records when tokens were last used. A recorded time never moves back.
     fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;

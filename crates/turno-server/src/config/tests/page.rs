@@ -4,7 +4,7 @@
 use super::settings;
 use crate::config::field::{Field, Shape};
 use crate::config::key::KEYS;
-use crate::config::{Environment, endpoint, lease, queue, sync};
+use crate::config::{Environment, endpoint, lease, oidc, queue, sync};
 use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../../docs/reference/configuration.md");
@@ -72,6 +72,7 @@ fn every_single_value_is_on_the_page_and_nothing_else() {
 
 #[test]
 fn every_key_of_a_table_is_on_the_page_and_nothing_else() {
+    check_section("[oidc]", oidc::FIELDS);
     check_section("[leases.PREFIX]", lease::FIELDS);
     check_section("[queues.NAME]", queue::FIELDS);
     check_section("Endpoints", endpoint::FIELDS);
@@ -106,7 +107,7 @@ fn the_example_is_accepted_and_uses_every_key() {
     assert_eq!((settings.queues.len(), settings.sync.len()), (3, 2));
     let keys: BTreeSet<&str> =
         example().lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key.trim()).collect();
-    let tables = [lease::FIELDS, queue::FIELDS, sync::FIELDS].concat();
+    let tables = [oidc::FIELDS, lease::FIELDS, queue::FIELDS, sync::FIELDS].concat();
     let singles = KEYS.iter().map(|key| key.table_and_name().1);
     for key in tables.iter().map(|field| field.name).chain(singles) {
         assert!(keys.contains(key), "{key} is not in the example");

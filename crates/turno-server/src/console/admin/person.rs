@@ -10,7 +10,7 @@ use turno::core::id::UserId;
 use super::{ROLES, role};
 use crate::console::form::{Form, given};
 use crate::console::page::Page;
-use crate::http::{Code, Path, Problem, password_hashed, person_name};
+use crate::http::{Code, Path, Problem, password_hashed, person_identity, person_name};
 
 /// How many tokens are shown. The list of tokens has all of them.
 const TOKENS: u32 = 100;
@@ -26,6 +26,11 @@ struct PersonPage {
 impl PersonPage {
     fn roles(&self) -> [Role; 3] {
         ROLES
+    }
+
+    /// Returns the configured issuer, which the form proposes. Empty if there is none.
+    fn issuer(&self) -> &str {
+        self.page.app().oidc.as_ref().map_or("", |provider| &provider.settings.issuer)
     }
 
     fn is_me(&self) -> bool {
@@ -105,6 +110,31 @@ pub(super) async fn password(page: Page, Path(id): Path<UserId>, Form(form): For
     let outcome = async {
         let password = Some(password_hashed(page.app(), "password", form.password, &[id.as_str()]).await?);
         apply_change(&page, &id, PersonChange { password, ..PersonChange::default() }).await
+    };
+    page.after(Some(&path_of(&page, &id)), outcome.await)
+}
+
+/// The form that links a person to an identity of the OpenID provider.
+#[derive(Deserialize)]
+pub(super) struct NewLink {
+    issuer: String,
+    subject: String,
+}
+
+pub(super) async fn link(page: Page, Path(id): Path<UserId>, Form(form): Form<NewLink>) -> Response {
+    let outcome = async {
+        let wrong = |(field, fault)| Problem::new(Code::BadField).field(field).cause(fault);
+        let identity = person_identity(form.issuer.trim(), form.subject.trim()).map_err(wrong)?;
+        let person = page.turno()?.link_identity(id.clone(), Some(identity)).await?;
+        Ok(page.t1("people-linked", "name", person.name))
+    };
+    page.after(Some(&path_of(&page, &id)), outcome.await)
+}
+
+pub(super) async fn unlink(page: Page, Path(id): Path<UserId>) -> Response {
+    let outcome = async {
+        let person = page.turno()?.link_identity(id.clone(), None).await?;
+        Ok(page.t1("people-unlinked", "name", person.name))
     };
     page.after(Some(&path_of(&page, &id)), outcome.await)
 }

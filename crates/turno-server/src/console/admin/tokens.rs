@@ -10,7 +10,7 @@ use turno::core::fault::Fault;
 use turno::core::id::UserId;
 
 use super::Secret;
-use crate::console::form::{Form, address, given};
+use crate::console::form::{Form, address, given, local};
 use crate::console::page::Page;
 use crate::http::{Code, Path, Problem, Query, Wanted};
 
@@ -111,4 +111,18 @@ pub(super) async fn revoke(page: Page, Path(id): Path<String>, Form(form): Form<
         Ok(page.t("token-revoked"))
     };
     page.after(form.back.as_deref(), outcome.await)
+}
+
+/// Replaces a token at once and shows the new secret.
+pub(super) async fn rotate(page: Page, Path(id): Path<String>, Form(form): Form<Back>) -> Response {
+    let rotated = async { Ok::<_, Problem>(page.turno()?.rotate_token(&id, Duration::ZERO).await?) };
+    match rotated.await {
+        Err(problem) => page.after(form.back.as_deref(), Err(problem)),
+        Ok((token, secret)) => {
+            let back = local(form.back.as_deref()).to_owned();
+            let (title, what) = (page.t1("token-title", "name", &token.user), page.t("token-what"));
+            let shown = page.show(|page| Secret { page, title, what, secret, back });
+            shown.unwrap_or_else(IntoResponse::into_response)
+        }
+    }
 }

@@ -10,6 +10,7 @@ use turno::access::NewToken;
 use turno::core::access::{Permission, Token};
 use turno::core::fault::Fault;
 use turno::core::id::UserId;
+use turno::core::limits::OVERLAP_MAX;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -23,7 +24,10 @@ use crate::http::problem::{Code, Problem, bad_field};
 use crate::http::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(tokens_list, token_create)).routes(routes!(token_revoke))
+    OpenApiRouter::new()
+        .routes(routes!(tokens_list, token_create))
+        .routes(routes!(token_revoke))
+        .routes(routes!(token_rotate))
 }
 
 /// The longest expiry of a token. A token can also have none.
@@ -180,4 +184,39 @@ async fn token_revoke(caller: Caller, Path(id): Path<String>) -> Result<StatusCo
     }
     caller.0.revoke_token(&id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// How to replace a token.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RotateBody {
+    /// Seconds for which the old token stays valid. Default: 0.
+    #[schema(minimum = 0, maximum = 2_592_000)]
+    overlap_s: Option<i64>,
+}
+
+/// Replaces a token by a new one with the same rights and the same lifetime from now on.
+///
+/// A token that does not have all rights of its owner cannot rotate itself. With an `Idempotency-Key`, a repeated call
+/// gets 409 `already_created` with the id of the new token.
+#[utoipa::path(
+    post, path = "/v1/tokens/{id}/rotate", tag = "access", params(("id" = String, Path)),
+    request_body = RotateBody, responses((status = 201, body = MadeToken))
+)]
+async fn token_rotate(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(id): Path<String>,
+    repeatable: Repeatable<RotateBody>,
+) -> Result<Response, Problem> {
+    repeatable.reveal(&app, |body| rotate(caller, id, body)).await
+}
+
+async fn rotate(caller: Caller, id: String, body: RotateBody) -> Result<Revealed<MadeToken>, Problem> {
+    let (seconds, max) = (body.overlap_s.unwrap_or(0), OVERLAP_MAX.0 / 1_000);
+    if !(0..=max).contains(&seconds) {
+        return Err(bad_field("overlap_s", &Fault::OutOfBounds { min: 0, max }));
+    }
+    let (token, secret) = caller.0.rotate_token(&id, Duration::from_secs(seconds.unsigned_abs())).await?;
+    Ok(Revealed { id: token.id.clone(), body: MadeToken { token: secret, view: token.into() } })
 }

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::access::{NewPerson, PersonChange};
-use turno::core::access::{Person, Role};
+use turno::core::access::{Identity, Person, Role};
+use turno::core::fault::Fault;
 use turno::core::id::UserId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,11 +17,14 @@ use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::idempotency::{Made, Repeatable};
 use crate::http::listing::{Page, PageQuery};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, bad_field};
 use crate::http::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(users_list, user_add)).routes(routes!(user_get, user_change, user_remove))
+    OpenApiRouter::new()
+        .routes(routes!(users_list, user_add))
+        .routes(routes!(user_get, user_change, user_remove))
+        .routes(routes!(user_link, user_unlink))
 }
 
 /// A user.
@@ -36,12 +40,42 @@ pub(super) struct UserView {
     disabled: bool,
     /// When the user was added.
     created_at: Stamp,
+    /// The user at an OpenID provider. Null if no provider signs the user in.
+    identity: Option<IdentityBody>,
+}
+
+/// A person at an OpenID provider.
+#[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct IdentityBody {
+    /// The provider's issuer URL, as in `[oidc]`.
+    #[schema(min_length = 1, max_length = 2000, example = "https://id.example.com")]
+    issuer: String,
+    /// The claim `sub` of the person.
+    #[schema(min_length = 1, max_length = 255, example = "248289761001")]
+    subject: String,
+}
+
+/// The longest issuer URL.
+const ISSUER_MAX: usize = 2_000;
+/// The longest subject, as OpenID Connect defines it.
+const SUBJECT_MAX: usize = 255;
+
+/// Checks an identity. The console and the command line use it too, so that one rule applies everywhere.
+pub(crate) fn identity(issuer: &str, subject: &str) -> Result<Identity, (&'static str, Fault)> {
+    for (field, text, max) in [("issuer", issuer, ISSUER_MAX), ("subject", subject, SUBJECT_MAX)] {
+        if text.trim().is_empty() || text.len() > max || text.contains(char::is_control) {
+            return Err((field, Fault::Length { max }));
+        }
+    }
+    Ok(Identity { issuer: issuer.to_owned(), subject: subject.to_owned() })
 }
 
 impl From<Person> for UserView {
     fn from(person: Person) -> UserView {
-        let Person { id, name, role, disabled, created_at, .. } = person;
-        UserView { id: id.to_string(), name, role: role.as_str(), disabled, created_at: created_at.into() }
+        let Person { id, name, role, disabled, created_at, identity, .. } = person;
+        let identity = identity.map(|Identity { issuer, subject }| IdentityBody { issuer, subject });
+        UserView { id: id.to_string(), name, role: role.as_str(), disabled, created_at: created_at.into(), identity }
     }
 }
 
@@ -156,5 +190,26 @@ async fn user_change(
 #[utoipa::path(delete, path = "/v1/users/{id}", tag = "access", params(("id" = String, Path)), responses((status = 204)))]
 async fn user_remove(caller: Caller, Path(id): Path<UserId>) -> Result<StatusCode, Problem> {
     caller.0.remove_person(id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Links a user to a person at an OpenID provider, who signs in as the user from then on.
+#[utoipa::path(
+    put, path = "/v1/users/{id}/identity", tag = "access", params(("id" = String, Path)),
+    request_body = IdentityBody, responses((status = 200, body = UserView))
+)]
+async fn user_link(
+    caller: Caller,
+    Path(id): Path<UserId>,
+    Json(body): Json<IdentityBody>,
+) -> Result<Json<UserView>, Problem> {
+    let identity = identity(&body.issuer, &body.subject).map_err(|(field, fault)| bad_field(field, &fault))?;
+    Ok(Json(caller.0.link_identity(id, Some(identity)).await?.into()))
+}
+
+/// Removes the link of a user to a person at an OpenID provider.
+#[utoipa::path(delete, path = "/v1/users/{id}/identity", tag = "access", params(("id" = String, Path)), responses((status = 204)))]
+async fn user_unlink(caller: Caller, Path(id): Path<UserId>) -> Result<StatusCode, Problem> {
+    caller.0.link_identity(id, None).await?;
     Ok(StatusCode::NO_CONTENT)
 }

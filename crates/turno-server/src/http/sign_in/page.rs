@@ -31,6 +31,12 @@ struct SignInPage {
     link: String,
     next: String,
     error: String,
+    /// The OpenID provider's name. Empty if there is none.
+    provider: String,
+    /// The address of the way to the provider.
+    start: String,
+    /// Passwords are off.
+    only: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +122,25 @@ impl Page {
             (true, false) => format!("{}?next={}", kind.action(), part(&next)),
             (true, true) => kind.action().to_owned(),
         };
+        let oidc = app.oidc.as_ref().filter(|_| kind == Kind::SignIn);
+        let (provider, only) = oidc.map_or((String::new(), false), |oidc| (oidc.name(), oidc.settings.only));
+        let start = format!("/oidc/start?next={}", part(&next));
         let page = console::Page::new(app, &headers, &here, None);
         let (name, action, autocomplete) = (kind.name(), kind.action(), kind.autocomplete());
-        let rendered = page.show(|page| SignInPage { page, kind: name, action, autocomplete, user, link, next, error });
+        let make = |page| SignInPage {
+            page,
+            kind: name,
+            action,
+            autocomplete,
+            user,
+            link,
+            next,
+            error,
+            provider,
+            start,
+            only,
+        };
+        let rendered = page.show(make);
         rendered.unwrap_or_else(IntoResponse::into_response)
     }
 

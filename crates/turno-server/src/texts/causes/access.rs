@@ -26,6 +26,7 @@ impl Cause for ChangeRefused {
             ChangeRefused::LastAdmin(user) => Message::new("error-last-admin").text("user", user),
             ChangeRefused::HasAdmin => Message::new("error-has-admin"),
             ChangeRefused::Exists(user) => Message::new("error-user-exists").text("user", user),
+            ChangeRefused::Linked(user) => Message::new("error-identity-linked").text("user", user),
             ChangeRefused::Unknown(thing) => Message::new("error-unknown").message("thing", thing.message()),
             ChangeRefused::Invalid(bad) => bad.message(),
         }
@@ -47,6 +48,7 @@ impl Cause for BadChange {
             }
             BadChange::SessionTtl { max } => Message::new("error-session-ttl").number("max", max.0 / 1000),
             BadChange::LinkTtl { max } => Message::new("error-link-ttl").number("max", max.0 / 1000),
+            BadChange::Overlap { max } => Message::new("error-overlap").number("max", max.0 / 1000),
             BadChange::NotForSessions(permission) => {
                 Message::new("error-not-for-sessions").permission("permission", *permission)
             }

@@ -42,9 +42,14 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn make_link(&self, to: LinkFor, ttl: Duration) -> Result<String, Error> {
+        self.link_for(to, ttl, secret::hash).await
+    }
+
+    async fn link_for(&self, to: LinkFor, ttl: Duration, hash: impl Fn(&str) -> Option<Hash>) -> Result<String, Error> {
         self.store()?;
         let (_, secret) = secret::fresh()?;
-        let link = Link { hash: hash_of(&secret), to, expires_at: Time::default(), created_at: Time::default() };
+        let hash = hash(&secret).ok_or(Error::Bug("a generated secret is malformed"))?;
+        let link = Link { hash, to, expires_at: Time::default(), created_at: Time::default() };
         self.change_access(Change::MakeLink { link, ttl: ttl.into() }).await?;
         Ok(secret)
     }
@@ -65,9 +70,39 @@ impl Turno {
     /// # Ok(()) });
     /// ```
     pub async fn redeem_link(&self, secret: &str) -> Result<Option<LinkFor>, Error> {
+        self.redeem(secret::hash(secret)).await
+    }
+
+    /// Creates a link as [`Turno::make_link`] does. Only a caller that knows `binding` can use it, and
+    /// [`Turno::redeem_link`] never finds it. For codes that travel through addresses, such as those of a sign-in from
+    /// the command line.
+    ///
+    /// ```
+    /// # use turno::access::{NewPerson, Role};
+    /// # turno_testkit::example(async |turno| {
+    /// use std::time::Duration;
+    /// use turno::access::LinkFor;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// let ana = LinkFor::SignIn("ana".try_into()?);
+    /// let code = turno.make_bound_link(ana.clone(), Duration::from_secs(60), "challenge").await?;
+    /// assert_eq!(turno.redeem_link(&code).await?, None, "the code alone is not enough");
+    /// assert_eq!(turno.redeem_bound_link(&code, "other").await?, None);
+    /// assert_eq!(turno.redeem_bound_link(&code, "challenge").await?, Some(ana));
+    /// # Ok(()) });
+    /// ```
+    pub async fn make_bound_link(&self, to: LinkFor, ttl: Duration, binding: &str) -> Result<String, Error> {
+        self.link_for(to, ttl, |secret| secret::bound_hash(secret, binding)).await
+    }
+
+    /// Uses up a link of [`Turno::make_bound_link`], as [`Turno::redeem_link`] does.
+    pub async fn redeem_bound_link(&self, secret: &str, binding: &str) -> Result<Option<LinkFor>, Error> {
+        self.redeem(secret::bound_hash(secret, binding)).await
+    }
+
+    async fn redeem(&self, hash: Option<Hash>) -> Result<Option<LinkFor>, Error> {
         // Read the link before locking access, so that guessed secrets delay no other change.
         let store = self.store()?;
-        let Some(hash) = secret::hash(secret) else {
+        let Some(hash) = hash else {
             return Ok(None);
         };
         let Some(link) = store.link(hash).await? else {
@@ -157,10 +192,6 @@ fn extended_expiry(token: &Token, now: Time, ttl: Span, most: Span) -> Option<Ti
     let ends = token.expires_at.filter(|&ends| token.console && now < ends)?;
     let until = Time((now + ttl).0.min((token.created_at + most).0));
     (now.until(ends).0 * 2 < ttl.0 && ends < until).then_some(until)
-}
-
-fn hash_of(secret: &str) -> Hash {
-    secret::hash(secret).expect("a generated secret is well-formed")
 }
 
 #[cfg(test)]

@@ -29,6 +29,14 @@ pub(super) fn hash(secret: &str) -> Option<Hash> {
     shaped.then(|| Hash(*blake3::hash(secret.as_bytes()).as_bytes()))
 }
 
+/// Hashes a secret together with a text that its user must know too.
+pub(super) fn bound_hash(secret: &str, binding: &str) -> Option<Hash> {
+    let mut hasher = blake3::Hasher::new();
+    // The secret's hash has a fixed length, so no other pair of texts gives the same input.
+    hasher.update(&hash(secret)?.0).update(binding.as_bytes());
+    Some(Hash(*hasher.finalize().as_bytes()))
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -13,7 +13,9 @@ use super::sql;
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{AccessGroup, AccessRead, AccessStore, AccessWrite, Outcomes, Pending, TokenFound};
 use tokio_postgres::Row;
-use turno_core::access::{Changed, Epoch, Link, PaceKeys, PaceStep, PaceVerdict, Permissions, Person, Token, View};
+use turno_core::access::{
+    Changed, Epoch, Identity, Link, PaceKeys, PaceStep, PaceVerdict, Permissions, Person, Token, View,
+};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -23,6 +25,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, T
     // No id is empty, so an empty one finds no row.
     let user = group.user().map_or("", UserId::as_str);
     let hash = group.link().unwrap_or_default();
+    let (issuer, subject) = group.wish.identity().map_or(("", ""), |identity| (&identity.issuer, &identity.subject));
     let calls = vec![
         audit::lock(),
         Call::new(&sql::PERSON_READ).text(user),
@@ -31,6 +34,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, T
         Call::new(&sql::TOKEN_COUNT).text(user),
         Call::new(&sql::TOKEN_CONSOLES).text(user),
         Call::new(&sql::LINK_READ).bytes(&hash.0),
+        Call::new(&sql::PERSON_OF_IDENTITY).text(issuer).text(subject),
         Moment::call(0, true),
     ];
     let mut answers = tx.trip(calls).await?;
@@ -42,6 +46,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, T
         tokens: count(&answers.take())?,
         consoles: answers.take().iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?,
         link: answers.take().first().map(link).transpose()?,
+        linked: answers.take().first().map(|row| person(row, 0)).transpose()?,
     };
     let moment = tx.moment(&answers.take())?;
     let (write, outcome) = group.decide(AccessRead { now: moment.now, view, head });
@@ -53,12 +58,15 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, T
 pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
     let AccessWrite { changed, audit } = write;
     let Changed { person, removed, token, revoked, link, spent, unlinked, raises_epoch, .. } = changed;
+    let Changed { ended, shortened, .. } = changed;
     let mut calls = Vec::with_capacity(6);
     calls.extend(person.as_ref().map(save_person));
     if let Some(id) = removed {
         calls.push(Call::new(&sql::TOKEN_REMOVE_OF).text(id.as_str()));
         calls.push(Call::new(&sql::PERSON_REMOVE).text(id.as_str()));
     }
+    calls.extend(ended.as_ref().map(|id| Call::new(&sql::TOKEN_REMOVE_OF).text(id.as_str())));
+    calls.extend(shortened.as_ref().map(|(id, at)| Call::new(&sql::TOKEN_SHORTEN).text(id).big(at.0)));
     calls.extend(token.as_ref().map(add_token));
     if !revoked.is_empty() {
         calls.push(Call::new(&sql::TOKEN_REMOVE).texts(revoked.iter().map(String::as_str)));
@@ -81,6 +89,8 @@ fn save_person(person: &Person) -> Call<'_> {
         .flag(person.disabled)
         .maybe_text(person.password.as_deref())
         .big(person.created_at.0)
+        .maybe_text(person.identity.as_ref().map(|identity| identity.issuer.as_str()))
+        .maybe_text(person.identity.as_ref().map(|identity| identity.subject.as_str()))
 }
 
 fn add_token(token: &Token) -> Call<'_> {
@@ -157,6 +167,14 @@ impl AccessStore for PostgresStore {
         })
     }
 
+    fn person_of(&self, identity: Identity) -> Pending<'_, Option<Person>> {
+        Box::pin(async move {
+            let call = Call::new(&sql::PERSON_OF_IDENTITY).text(&identity.issuer).text(&identity.subject);
+            let rows = self.read(vec![call]).await?.take();
+            Ok(rows.first().map(|row| person(row, 0)).transpose()?)
+        })
+    }
+
     fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
         Box::pin(async move {
             let call = Call::new(&sql::PERSON_LIST).text(after.as_ref().map_or("", UserId::as_str)).big(limit.into());
@@ -171,6 +189,13 @@ impl AccessStore for PostgresStore {
                 .maybe_text(user.as_ref().map(UserId::as_str))
                 .big(limit.into());
             self.all(call, token).await
+        })
+    }
+
+    fn tokens_expiring(&self, after: Time, until: Time) -> Pending<'_, i64> {
+        Box::pin(async move {
+            let call = Call::new(&sql::TOKEN_EXPIRING).big(after.0).big(until.0);
+            Ok(count(&self.read(vec![call]).await?.take())?)
         })
     }
 

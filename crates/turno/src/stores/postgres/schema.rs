@@ -38,6 +38,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 19, min_compatible: 5, text: include_str!("migrations/0019_private_events.sql") },
     Migration { version: 20, min_compatible: 5, text: include_str!("migrations/0020_lease_holder.sql") },
     Migration { version: 21, min_compatible: 5, text: include_str!("migrations/0021_sign_in_pace.sql") },
+    Migration { version: 22, min_compatible: 5, text: include_str!("migrations/0022_identity.sql") },
 ];
 
 /// Applies the missing migrations in one transaction: all of them or none.

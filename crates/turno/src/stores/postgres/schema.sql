@@ -179,6 +179,8 @@ person.role text not null
 person.disabled boolean not null
 person.password text
 person.created_at bigint not null
+person.issuer text
+person.subject text
 queue.id integer not null identity
 queue.name text collate C not null
 queue.policy text not null
@@ -289,6 +291,7 @@ CREATE INDEX lease_look ON turno.lease USING btree (look_at) WHERE (look_at IS N
 CREATE UNIQUE INDEX lease_pkey ON turno.lease USING btree (resource)
 CREATE INDEX link_expiry ON turno.link USING btree (expires_at)
 CREATE UNIQUE INDEX link_pkey ON turno.link USING btree (hash)
+CREATE UNIQUE INDEX person_identity ON turno.person USING btree (issuer, subject)
 CREATE UNIQUE INDEX person_pkey ON turno.person USING btree (id)
 CREATE UNIQUE INDEX queue_name_key ON turno.queue USING btree (name)
 CREATE UNIQUE INDEX queue_pkey ON turno.queue USING btree (id)

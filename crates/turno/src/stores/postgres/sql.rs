@@ -118,7 +118,7 @@ statements! {
     "pace": PACE_INSERT PACE_READ;
     "pace_purge": PACE_PURGE;
     "pace_save": PACE_SAVE;
-    "person": PERSON_ADMINS PERSON_READ PERSON_REMOVE;
+    "person": PERSON_ADMINS PERSON_OF_IDENTITY PERSON_READ PERSON_REMOVE;
     "person_list": PERSON_LIST;
     "person_save": PERSON_SAVE;
     "queue": QUEUE_BUSY QUEUE_FIND QUEUE_LIST QUEUE_LOCK QUEUE_NAME QUEUE_PAUSE QUEUE_PURGED QUEUE_READ QUEUE_SAVE;
@@ -153,7 +153,7 @@ statements! {
     "task_read": TASK_READ;
     "task_save": TASK_SAVE;
     "task_share": TASK_SHARE;
-    "token": TOKEN_CONSOLES TOKEN_COUNT;
+    "token": TOKEN_CONSOLES TOKEN_COUNT TOKEN_EXPIRING TOKEN_SHORTEN;
     "token_add": TOKEN_ADD;
     "token_find": TOKEN_FIND;
     "token_list": TOKEN_LIST;

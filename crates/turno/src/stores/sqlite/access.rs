@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::store::{AccessGroup, AccessRead, AccessStore, Outcomes, Pending, StoreError, TokenFound};
 use rusqlite::{Connection, params};
 use turno_core::access::{
-    Changed, Epoch, Link, LinkFor, PaceKeys, PaceStep, PaceVerdict, Permissions, Person, Token, View,
+    Changed, Epoch, Identity, Link, LinkFor, PaceKeys, PaceStep, PaceVerdict, Permissions, Person, Token, View,
 };
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
@@ -27,6 +27,9 @@ pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Out
     if let Some(hash) = group.link() {
         view.link = link(tx, hash)?;
     }
+    if let Some(identity) = group.wish.identity() {
+        view.linked = person_of(tx, identity)?;
+    }
     if let Some(id) = group.token() {
         view.token = first(tx, &sql::TOKEN_READ, [id], token)?;
     }
@@ -40,12 +43,16 @@ pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Out
 
 fn save(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
     if let Some(person) = &changed.person {
-        let Person { id, name, role, disabled, password, created_at } = person;
-        let values = params![id.as_str(), name, role.as_str(), disabled, password, created_at.0];
+        let Person { id, name, role, disabled, password, created_at, identity } = person;
+        let (issuer, subject) = identity.as_ref().map(|identity| (&identity.issuer, &identity.subject)).unzip();
+        let values = params![id.as_str(), name, role.as_str(), disabled, password, created_at.0, issuer, subject];
         execute(tx, &sql::PERSON_SAVE, values)?;
     }
     if let Some(user) = &changed.removed {
         execute(tx, &sql::PERSON_REMOVE, [user.as_str()])?;
+        execute(tx, &sql::TOKEN_REMOVE_OF, [user.as_str()])?;
+    }
+    if let Some(user) = &changed.ended {
         execute(tx, &sql::TOKEN_REMOVE_OF, [user.as_str()])?;
     }
     if let Some(token) = &changed.token {
@@ -53,6 +60,9 @@ fn save(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
     }
     for id in &changed.revoked {
         execute(tx, &sql::TOKEN_REMOVE, [id])?;
+    }
+    if let Some((id, at)) = &changed.shortened {
+        execute(tx, &sql::TOKEN_SHORTEN, (id, at.0))?;
     }
     if let Some(user) = &changed.unlinked {
         execute(tx, &sql::LINK_REMOVE_OF, [user.as_str()])?;
@@ -123,6 +133,10 @@ fn find_person(db: &Connection, id: &UserId) -> Result<Option<Person>, StoreErro
     first(db, &sql::PERSON_READ, [id.as_str()], person)
 }
 
+fn person_of(db: &Connection, identity: &Identity) -> Result<Option<Person>, StoreError> {
+    first(db, &sql::PERSON_OF_IDENTITY, (&identity.issuer, &identity.subject), person)
+}
+
 impl AccessStore for SqliteStore {
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
         let clock = self.clock.clone();
@@ -145,6 +159,10 @@ impl AccessStore for SqliteStore {
         self.looks.run(move |db| find_person(db, &id))
     }
 
+    fn person_of(&self, identity: Identity) -> Pending<'_, Option<Person>> {
+        self.looks.run(move |db| person_of(db, &identity))
+    }
+
     fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
         self.looks.run(move |db| {
             // No id is empty, so all ids come behind the empty one.
@@ -159,6 +177,10 @@ impl AccessStore for SqliteStore {
             None => all(db, &sql::TOKEN_LIST, (after, limit), token),
             Some(user) => all(db, &sql::TOKEN_LIST_OF, (after, limit, user.as_str()), token),
         })
+    }
+
+    fn tokens_expiring(&self, after: Time, until: Time) -> Pending<'_, i64> {
+        self.looks.run(move |db| only(db, &sql::TOKEN_EXPIRING, (after.0, until.0), |row| row.get(0)))
     }
 
     fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {

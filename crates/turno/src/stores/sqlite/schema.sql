@@ -243,7 +243,9 @@ CREATE TABLE person (
     disabled integer not null,
     password text,
     created_at integer not null
-) strict;
+, issuer text, subject text) strict;
+
+CREATE UNIQUE INDEX person_identity on person (issuer, subject);
 
 CREATE TABLE queue (
     id integer primary key,

@@ -4,7 +4,7 @@ use super::super::audit::hash;
 use super::super::error::TripError;
 use super::{garbled, get, maybe_name, name};
 use tokio_postgres::Row;
-use turno_core::access::{Link, LinkFor, Permissions, Person, Token};
+use turno_core::access::{Identity, Link, LinkFor, Permissions, Person, Token};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
@@ -13,6 +13,7 @@ pub(in super::super) const TOKEN: usize = 15;
 
 /// Reads the person in the columns from `at` on.
 pub(in super::super) fn person(row: &Row, at: usize) -> Result<Person, TripError> {
+    let (issuer, subject) = (get::<Option<String>>(row, at + 6)?, get::<Option<String>>(row, at + 7)?);
     Ok(Person {
         id: name(row, at, UserId::new)?,
         name: get(row, at + 1)?,
@@ -20,6 +21,7 @@ pub(in super::super) fn person(row: &Row, at: usize) -> Result<Person, TripError
         disabled: get(row, at + 3)?,
         password: get(row, at + 4)?,
         created_at: Time(get(row, at + 5)?),
+        identity: issuer.zip(subject).map(|(issuer, subject)| Identity { issuer, subject }),
     })
 }
 

@@ -1,5 +1,5 @@
 -- name: person_list
-select id, name, role, disabled, password, created_at
+select id, name, role, disabled, password, created_at, issuer, subject
 from turno.person
 where id > $1::text
 order by id

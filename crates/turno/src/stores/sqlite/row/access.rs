@@ -2,12 +2,13 @@
 
 use super::{damaged, name, parsed};
 use rusqlite::{Error, Row};
-use turno_core::access::{Permissions, Person, Token};
+use turno_core::access::{Identity, Permissions, Person, Token};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
 pub(in super::super) fn person(row: &Row<'_>) -> Result<Person, Error> {
+    let (issuer, subject): (Option<String>, Option<String>) = (row.get(6)?, row.get(7)?);
     Ok(Person {
         id: name(row, 0, UserId::new)?,
         name: row.get(1)?,
@@ -15,6 +16,7 @@ pub(in super::super) fn person(row: &Row<'_>) -> Result<Person, Error> {
         disabled: row.get(3)?,
         password: row.get(4)?,
         created_at: Time(row.get(5)?),
+        identity: issuer.zip(subject).map(|(issuer, subject)| Identity { issuer, subject }),
     })
 }
 

@@ -10,6 +10,10 @@ select id from token where user_id = ?1 and console order by created_at, id
 -- Sessions are not counted, because they expire by themselves.
 select count(*) from token where user_id = ?1 and parent is null and not console
 
+-- name: token_expiring
+-- Tokens that expire within a span, from token_expiry. Sessions expire soon by nature, so they do not count.
+select count(*) from token where expires_at > ?1 and expires_at <= ?2 and parent is null and not console
+
 -- name: token_find
 -- The token with the hash of the given secret.
 select id, hash, user_id, name, machine, scope, resources, expires_at, created_at, created_by, parent, console, last_used_at, queues, reads from token where hash = ?1
@@ -33,6 +37,9 @@ select id, hash, user_id, name, machine, scope, resources, expires_at, created_a
 -- Never shortens: two requests may renew a session in any order.
 update token set expires_at = ?2
 where id = ?1 and console and expires_at < ?2
+
+-- name: token_shorten
+update token set expires_at = ?2 where id = ?1
 
 -- name: token_touch
 -- Never moves back: two instances may write in any order.

@@ -7,6 +7,7 @@ use turno::access::LinkFor;
 
 use super::super::recorder::{Call, Recorder};
 use super::Cast;
+use crate::oidc::pkce;
 
 const PASSWORD: &str = "una frase larga";
 
@@ -41,6 +42,10 @@ pub(super) async fn manage(recorder: &mut Recorder, cast: &Cast) {
     recorder.refused(Call::new("user_get").with("id", "luis").by(eva), "not_found").await;
     recorder.refused(Call::new("user_get").with("id", "rosa").by(&cast.ana), "forbidden").await;
     recorder.call(Call::new("user_change").with("id", "rosa").body(json!({ "role": "viewer" })).by(eva)).await;
+    let identity = json!({ "issuer": "https://id.example.com", "subject": "248289761001" });
+    recorder.call(Call::new("user_link").with("id", "rosa").body(identity.clone()).by(eva)).await;
+    recorder.refused(Call::new("user_link").with("id", "ana").body(identity).by(eva), "identity_linked").await;
+    recorder.call(Call::new("user_unlink").with("id", "rosa").by(eva)).await;
     recorder.call(Call::new("user_remove").with("id", "rosa").by(eva)).await;
 
     recorder.call(Call::new("me_get").by(&cast.ana)).await;
@@ -51,7 +56,23 @@ pub(super) async fn manage(recorder: &mut Recorder, cast: &Cast) {
     let scope = json!({ "user": "leo", "machine": true, "permissions": ["queues.consume"], "expires_in_s": 2_592_000 });
     let made = recorder.call(Call::new("token_create").body(scope).by(eva)).await;
     recorder.call(Call::new("tokens_list").with("user", "ana").by(eva)).await;
+    let overlap = json!({ "overlap_s": 3_600 });
+    let rotate = Call::new("token_rotate").with("id", made.body["id"].clone()).body(overlap);
+    let made = recorder.call(rotate.by(eva)).await;
     recorder.call(Call::new("token_revoke").with("id", made.body["id"].clone()).by(eva)).await;
+    log_in(recorder).await;
     let user = json!({ "user": { "id": "cliente-17", "name": "Marta Gil" }, "resources": ["factura:"], "ttl_s": 600 });
     recorder.call(Call::new("session_mint").body(user).by(eva)).await;
+}
+
+/// Exchanges a code of `turno login` for a token.
+async fn log_in(recorder: &mut Recorder) {
+    let turno = recorder.bench.app.trusted().clone();
+    let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    let ana = LinkFor::SignIn("ana".try_into().expect("a valid id"));
+    let code = turno.make_bound_link(ana, Duration::from_secs(60), &pkce::challenge(verifier)).await;
+    let code = code.expect("the code is created");
+    let exchange = || Call::new("login_token").body(json!({ "code": code, "verifier": verifier }));
+    recorder.call(exchange()).await;
+    recorder.refused(exchange(), "link_used").await;
 }
