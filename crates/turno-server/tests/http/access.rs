@@ -95,6 +95,7 @@ pub(crate) const EXPECTED: &[(&str, [u16; 4], Scope)] = &[
     ("GET /turno.d.ts", [OK, OK, OK, OK], Any),
     ("GET /sign-in", [OK, OK, OK, OK], Any),
     ("POST /sign-in", [OK, OK, OK, OK], Any),
+    ("POST /sign-in/link", [OK, OK, OK, OK], Any),
     ("POST /sign-out", [OK, OK, OK, OK], Any),
     ("GET /setup", [OK, OK, OK, OK], Any),
     ("POST /setup", [OK, OK, OK, OK], Any),
