@@ -62,7 +62,8 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> St
     // `cargo run` sets variables of this package. A build script that watches them would run again, and everything above
     // it, whenever `cargo` and `cargo xtask` alternate.
     for (name, _) in std::env::vars_os() {
-        let set_by_cargo = name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR");
+        let set_by_cargo =
+            name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR");
         if set_by_cargo {
             command.env_remove(name);
         }

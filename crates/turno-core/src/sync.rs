@@ -15,12 +15,14 @@
 
 mod change;
 mod compare;
+mod condition;
 mod quote;
 mod refused;
 mod siper;
 
 pub use change::{Content, UNREADABLE_WAIT, has_content, wait_for_row};
 pub use compare::{Difference, KeyState};
+pub use condition::{Column, PlainCondition, columns_read};
 pub use quote::{BadIdent, IDENT_MAX, dollar_quote, fit_ident, quote_ident, quote_literal};
 pub use refused::SourceRefused;
 

@@ -30,6 +30,8 @@ mod paths;
 mod rights;
 #[path = "sync/soak.rs"]
 mod soak;
+#[path = "sync/trigger.rs"]
+mod trigger;
 #[path = "sync/upsert.rs"]
 mod upsert;
 #[path = "sync/view.rs"]
@@ -132,7 +134,10 @@ impl World {
         assert_eq!(self.events().await, expected, "before the intake is read");
         self.queue.counts().await.unwrap();
         assert_eq!(self.events().await, expected, "after the intake is read");
-        assert_eq!(self.number("select count(*) from turno.intake").await, 0);
+        assert_eq!(
+            self.number("select (select count(*) from turno.intake) + (select count(*) from turno.sync_mark)").await,
+            0
+        );
     }
 
     async fn claim(&self) -> Option<Delivery> {

@@ -11,6 +11,7 @@ const DATABASE_CLOCKS: &[&str] = &[
     "crates/turno/src/stores/postgres/sql/arrive.sql",
     "crates/turno/src/stores/postgres/sql/clock.sql",
     "crates/turno/src/stores/postgres/migrations/0004_application.sql",
+    "crates/turno/src/stores/postgres/sync/body.sql",
 ];
 
 /// The only files that read the machine's clock. The server's uptime is only displayed.

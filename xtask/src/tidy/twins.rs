@@ -40,7 +40,8 @@ const FILES: &[Alone] = &[
     Alone {
         store: "postgres",
         reason: "applications write in the same database",
-        names: "intake.rs intake/backlog.rs sync/facts.rs sync/keys.rs sync/parts.rs sync/read.rs sync/render.rs",
+        names: "intake.rs intake/backlog.rs sync/body.rs sync/facts.rs sync/keys.rs sync/parts.rs sync/read.rs \
+                sync/render.rs",
     },
 ];
 
@@ -101,7 +102,7 @@ const STATEMENTS: &[Alone] = &[
         reason: "applications write in the same database",
         names: "completing intake_list intake_list_all intake_lock intake_look intake_queues intake_read \
                 intake_refuse intake_remove settle_completed settle_completing sync_begin sync_function \
-                sync_marked sync_refused sync_table sync_triggers sync_unfinished",
+                sync_mark_refuse sync_mark_remove sync_marked sync_refused sync_table sync_triggers sync_unfinished",
     },
 ];
 

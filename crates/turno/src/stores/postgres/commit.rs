@@ -140,9 +140,7 @@ impl PostgresStore {
             Write::Task(write) => task::calls(write),
             Write::Access(write) => access::calls(write),
         };
-        if !plan.taken_in.is_empty() {
-            calls.push(Call::new(&sql::INTAKE_REMOVE).bigs(plan.taken_in.iter().copied()));
-        }
+        calls.extend(std::mem::take(&mut plan.taken_in));
         let reads = (!plan.bodies.is_empty()).then(|| bodies(&plan.bodies));
         let rows = match self.commit_calls(link, calls, reads, plan.xid.as_deref()).await? {
             Some(rows) => rows,

@@ -20,7 +20,7 @@ use super::tx::{Plan, Tx};
 use super::{PostgresStore, enqueue, settle};
 use crate::clock::Stopwatch;
 use crate::store::{EnqueueGroup, IntakeCaller, IntakeSlice, IntakeStore, Pending, QueueRow, SettleGroup, StoreError};
-use backlog::{Backlog, Found, LIST, Share};
+use backlog::{Backlog, Found, IntakeRef, LIST, Share};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
@@ -71,7 +71,7 @@ enum Step {
     /// Another process is taking in from this queue.
     Busy,
     /// The plan, the completed deliveries of a sync queue, and the refused rows with their errors.
-    Planned(Box<Plan>, Vec<DeliveryRef>, Vec<(i64, String)>),
+    Planned(Box<Plan>, Vec<DeliveryRef>, Vec<(IntakeRef, String)>),
 }
 
 impl Intake {
@@ -166,13 +166,16 @@ impl PostgresStore {
         queue: QueueId,
         found: &Found,
         who: IntakeCaller,
-    ) -> Result<Vec<(i64, bool, i64)>, StoreError> {
+    ) -> Result<Vec<(IntakeRef, bool, i64)>, StoreError> {
         let list = match found {
             Found::Xids(xids) => Call::new(&sql::INTAKE_LIST).int(queue.0).bigs(xids.iter().copied()),
             Found::Everywhere => Call::new(&sql::INTAKE_LIST_ALL).int(queue.0),
         };
         let rows = self.read_on(self.intake.slot(who), vec![list.big(LIST as i64)]).await?.take();
-        let listed = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)));
+        let listed = rows.iter().map(|row| {
+            let place = IntakeRef { number: get(row, 0)?, mark: get(row, 3)? };
+            Ok((place, get(row, 1)?, get(row, 2)?))
+        });
         Ok(listed.collect::<Result<_, TripError>>()?)
     }
 
@@ -184,13 +187,13 @@ impl PostgresStore {
         backlog: &mut Backlog,
         who: IntakeCaller,
     ) -> Result<IntakeSlice, StoreError> {
-        let numbers = backlog.slice();
-        if numbers.is_empty() {
+        let places = backlog.slice();
+        let Some(first) = places.first().copied() else {
             return Ok(IntakeSlice::default());
-        }
+        };
         let watch = Stopwatch::start();
-        let taken = self.intake_rows(queue, &numbers, who).await;
-        let rows = numbers.len();
+        let taken = self.intake_rows(queue, &places, who).await;
+        let rows = places.len();
         match taken {
             Ok(None) => {
                 backlog.forget();
@@ -202,7 +205,7 @@ impl PostgresStore {
             }
             Err(StoreError::Rejected(_) | StoreError::Schema(_)) if rows > 1 => backlog.halve(rows),
             Err(error @ (StoreError::Rejected(_) | StoreError::Schema(_))) => {
-                self.intake_refuse(vec![(numbers[0], error.to_string())], who).await?;
+                self.intake_refuse(queue, vec![(first, error.to_string())], who).await?;
                 backlog.taken(rows, watch.elapsed());
             }
             Err(error) => return Err(error),
@@ -214,13 +217,13 @@ impl PostgresStore {
     async fn intake_rows(
         &self,
         queue: QueueId,
-        numbers: &[i64],
+        places: &[IntakeRef],
         who: IntakeCaller,
     ) -> Result<Option<Vec<DeliveryRef>>, StoreError> {
         let (mut again, mut redo) = (true, 0);
         loop {
             let mut link = self.intake.slot(who).take(&self.address).await?;
-            let step = self.intake_plan(&mut link, queue, numbers).await;
+            let step = self.intake_plan(&mut link, queue, places).await;
             match step {
                 Ok(Step::Busy) => {
                     link.cancel();
@@ -228,7 +231,7 @@ impl PostgresStore {
                 }
                 Ok(Step::Planned(plan, completed, refused)) => match self.finish(link, *plan).await {
                     Ok(_) => {
-                        self.intake_refuse(refused, who).await?;
+                        self.intake_refuse(queue, refused, who).await?;
                         return Ok(Some(completed));
                     }
                     Err(StoreError::Conflict(_)) if redo < REDO_MAX => redo += 1,
@@ -243,9 +246,12 @@ impl PostgresStore {
         }
     }
 
-    async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, numbers: &[i64]) -> Result<Step, TripError> {
+    async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, places: &[IntakeRef]) -> Result<Step, TripError> {
         let tx = &mut Tx::new(link, &self.shared, None);
-        let read = Call::new(&sql::INTAKE_READ).bigs(numbers.iter().copied());
+        let rows = places.iter().filter(|place| place.mark.is_none()).map(|place| place.number);
+        let marks: HashMap<i64, i64> = places.iter().filter_map(|place| Some((place.number, place.mark?))).collect();
+        let read = Call::new(&sql::INTAKE_READ).bigs(rows);
+        let read = read.int(queue.0).bigs(marks.values().copied()).bigs(marks.keys().copied());
         let lock = Call::new(&sql::INTAKE_LOCK).int(queue.0);
         let mut answers = tx.trip(vec![lock, read, Call::new(&sql::QUEUE_LIST)]).await?;
         let lock = answers.take();
@@ -260,17 +266,18 @@ impl PostgresStore {
         let (mut taken_in, mut completed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for row in &rows {
             let number: i64 = get(row, 0)?;
+            let place = IntakeRef { number, mark: marks.get(&number).copied() };
             match parse_row(row, &queues, now) {
                 Ok(IntakeRow::Ack(settle)) => {
                     completed.extend(Some(settle.reference).filter(|_| settle.policy.kind == Kind::Sync));
                     settlements.push(settle);
-                    taken_in.push(number);
+                    taken_in.push(place);
                 }
                 Ok(IntakeRow::Item(call)) => {
                     calls.push(call);
-                    taken_in.push(number);
+                    taken_in.push(place);
                 }
-                Err(why) => refused.push((number, render_reason(why))),
+                Err(why) => refused.push((place, render_reason(why))),
             }
         }
         let plan = if calls.is_empty() {
@@ -278,18 +285,42 @@ impl PostgresStore {
         } else {
             enqueue::plan(tx, &self.shared, &EnqueueGroup { calls }).await?
         };
+        let taken_in = removals(queue, &taken_in);
         Ok(Step::Planned(Box::new(Plan { taken_in, ..plan }), completed, refused))
     }
 
     /// Moves rows aside that cannot be taken in, so that they do not block the others.
-    async fn intake_refuse(&self, refused: Vec<(i64, String)>, who: IntakeCaller) -> Result<(), StoreError> {
-        for (number, error) in refused {
+    async fn intake_refuse(
+        &self,
+        queue: QueueId,
+        refused: Vec<(IntakeRef, String)>,
+        who: IntakeCaller,
+    ) -> Result<(), StoreError> {
+        for (IntakeRef { number, mark }, error) in refused {
             tracing::warn!(number, error, "what an application left could not be taken in; see turno.intake_refused");
-            let call = Call::new(&sql::INTAKE_REFUSE).big(number).text(&error);
+            let call = match mark {
+                None => Call::new(&sql::INTAKE_REFUSE).big(number).text(&error),
+                Some(xid) => Call::new(&sql::SYNC_MARK_REFUSE).int(queue.0).big(xid).big(number).text(&error),
+            };
             self.read_on(self.intake.slot(who), vec![call]).await?;
         }
         Ok(())
     }
+}
+
+/// Returns the calls that remove these rows from the intake and the marks.
+fn removals(queue: QueueId, places: &[IntakeRef]) -> Vec<Call<'static>> {
+    let rows: Vec<i64> = places.iter().filter(|place| place.mark.is_none()).map(|place| place.number).collect();
+    let marks: Vec<(i64, i64)> = places.iter().filter_map(|place| Some((place.mark?, place.number))).collect();
+    let mut calls = Vec::new();
+    if !rows.is_empty() {
+        calls.push(Call::new(&sql::INTAKE_REMOVE).bigs(rows.into_iter()));
+    }
+    if !marks.is_empty() {
+        let (xids, numbers) = (marks.iter().map(|mark| mark.0), marks.iter().map(|mark| mark.1));
+        calls.push(Call::new(&sql::SYNC_MARK_REMOVE).int(queue.0).bigs(xids).bigs(numbers));
+    }
+    calls
 }
 
 fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<IntakeRow, TripError> {

@@ -39,6 +39,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, min_compatible: 5, text: include_str!("migrations/0020_lease_holder.sql") },
     Migration { version: 21, min_compatible: 5, text: include_str!("migrations/0021_sign_in_pace.sql") },
     Migration { version: 22, min_compatible: 5, text: include_str!("migrations/0022_identity.sql") },
+    Migration { version: 23, min_compatible: 5, text: include_str!("migrations/0023_sync_mark.sql") },
 ];
 
 /// Applies the missing migrations in one transaction: all of them or none.

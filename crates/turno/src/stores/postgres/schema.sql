@@ -211,6 +211,11 @@ sync_delivered.revision bigint not null
 sync_delivered.action text not null
 sync_delivered.digest bytea
 sync_delivered.at bigint not null
+sync_mark.xid xid8 not null default pg_current_xact_id()
+sync_mark.queue integer not null
+sync_mark.n bigint not null default nextval('intake_n_seq'::regclass)
+sync_mark.at timestamp with time zone not null
+sync_mark.key text collate C not null
 task.id bigint not null identity
 task.title text not null
 task.status text not null
@@ -302,6 +307,7 @@ CREATE UNIQUE INDEX stock_move_pkey ON turno.stock_move USING btree (task, line)
 CREATE UNIQUE INDEX stock_pkey ON turno.stock USING btree (sku)
 CREATE UNIQUE INDEX stock_serial_pkey ON turno.stock_serial USING btree (sku, serial)
 CREATE UNIQUE INDEX sync_delivered_pkey ON turno.sync_delivered USING btree (queue, key)
+CREATE INDEX sync_mark_look ON turno.sync_mark USING btree (xid, queue, n)
 CREATE UNIQUE INDEX task_line_pkey ON turno.task_line USING btree (task, number)
 CREATE UNIQUE INDEX task_note_pkey ON turno.task_note USING btree (task, n)
 CREATE UNIQUE INDEX task_once ON turno.task USING btree (once_scope, once_key) WHERE (once_key IS NOT NULL)
@@ -325,3 +331,4 @@ table event_in with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_thresho
 table hot with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table intake with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table lease with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
+table sync_mark with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)

@@ -142,6 +142,8 @@ statements! {
     "sync_begin": SYNC_BEGIN;
     "sync_delivered": SYNC_DELIVERED;
     "sync_function": SYNC_FUNCTION;
+    "sync_mark_refuse": SYNC_MARK_REFUSE;
+    "sync_mark_remove": SYNC_MARK_REMOVE;
     "sync_marked": SYNC_MARKED;
     "sync_refused": SYNC_REFUSED;
     "sync_table": SYNC_TABLE;

@@ -6,12 +6,14 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `body` | the values of the trigger's body, by the kind of the conditions |
 //! | `facts` | what the catalogue says about a table, and why a source is refused |
 //! | `keys` | normalising a text as the key's column prints it |
 //! | `render` | the SQL of a source, from the templates beside it |
 //! | `parts` | comparing the installed objects with the wanted ones |
 //! | `read` | the current row of a key, and pages of keys |
 
+mod body;
 mod facts;
 mod keys;
 mod parts;
@@ -101,7 +103,8 @@ impl PostgresStore {
         if let Err(refused) = seen.found.free(source) {
             return Ok(Err(refused));
         }
-        let plan = seen.found.outdated(source, &seen.rendered).map(|drops| seen.rendered.plan(source, &drops));
+        let kept = seen.found.kept(source);
+        let plan = seen.found.outdated(source, &seen.rendered).map(|drops| seen.rendered.plan(source, &drops, &kept));
         Ok(plan.map_err(SourceRefused::from))
     }
 

@@ -140,8 +140,8 @@ pub(super) struct Plan {
     pub(super) xid: Option<String>,
     /// The items whose bodies are returned with the answers.
     pub(super) bodies: Vec<Seq>,
-    /// Intake rows that this transaction applies and therefore deletes.
-    pub(super) taken_in: Vec<i64>,
+    /// Calls that delete the intake rows and the marks that this transaction applies.
+    pub(super) taken_in: Vec<Call<'static>>,
     /// The scan of a queue's heads.
     pub(super) scan: Option<Scan>,
 }

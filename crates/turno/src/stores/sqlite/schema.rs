@@ -38,6 +38,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, min_compatible: 5, text: include_str!("migrations/0020_lease_holder.sql") },
     Migration { version: 21, min_compatible: 5, text: include_str!("migrations/0021_sign_in_pace.sql") },
     Migration { version: 22, min_compatible: 5, text: include_str!("migrations/0022_identity.sql") },
+    Migration { version: 23, min_compatible: 5, text: include_str!("migrations/0023_sync_mark.sql") },
 ];
 
 /// Returns the newest version that this program knows.

@@ -24,6 +24,15 @@ const LEAST: usize = 25;
 /// The size of the first slice.
 const FIRST: usize = 100;
 
+/// Names a stored row: in the intake, or among the marks of sync triggers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IntakeRef {
+    /// The number, which gives the order of the calls. Both tables take it from one sequence.
+    pub(super) number: i64,
+    /// The transaction of a mark; `None` for a row of the intake.
+    pub(super) mark: Option<i64>,
+}
+
 /// Where the rows of a queue are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -87,10 +96,10 @@ impl Share {
 pub(super) struct Backlog {
     /// Where the listed rows come from, and the rows that did not fit into the list.
     source: Found,
-    /// Completed deliveries, as numbers with bytes. They are settled first, because that can make room for items.
-    acks: VecDeque<(i64, i64)>,
-    /// Enqueued items, as numbers with bytes.
-    items: VecDeque<(i64, i64)>,
+    /// Completed deliveries, as places with bytes. They are settled first, because that can make room for items.
+    acks: VecDeque<(IntakeRef, i64)>,
+    /// Enqueued items, as places with bytes.
+    items: VecDeque<(IntakeRef, i64)>,
     /// Whether the list contains all rows of `source`.
     whole: bool,
     rows: usize,
@@ -113,25 +122,25 @@ impl Backlog {
         (!self.source.is_empty()).then(|| self.source.clone())
     }
 
-    /// Adds listed rows: number, whether the row is an ack, and bytes, in the order of the calls.
-    pub(super) fn list(&mut self, rows: Vec<(i64, bool, i64)>) {
+    /// Adds listed rows: place, whether the row is an ack, and bytes, in the order of the calls.
+    pub(super) fn list(&mut self, rows: Vec<(IntakeRef, bool, i64)>) {
         self.whole = rows.len() < LIST;
-        for (number, ack, bytes) in rows {
+        for (place, ack, bytes) in rows {
             let list = if ack { &mut self.acks } else { &mut self.items };
-            list.push_back((number, bytes));
+            list.push_back((place, bytes));
         }
         self.end();
     }
 
     /// Returns the next slice. Its rows stay in the list until they are taken in.
-    pub(super) fn slice(&self) -> Vec<i64> {
+    pub(super) fn slice(&self) -> Vec<IntakeRef> {
         let rows = if self.acks.is_empty() { &self.items } else { &self.acks };
         let mut sum = 0;
-        let fits = |(place, (_, bytes)): &(usize, &(i64, i64))| {
+        let fits = |(rank, (_, bytes)): &(usize, &(IntakeRef, i64))| {
             sum += bytes;
-            *place == 0 || sum <= BYTES
+            *rank == 0 || sum <= BYTES
         };
-        rows.iter().take(self.rows).enumerate().take_while(fits).map(|(_, (number, _))| *number).collect()
+        rows.iter().take(self.rows).enumerate().take_while(fits).map(|(_, (place, _))| *place).collect()
     }
 
     /// Removes a slice of `rows` rows that was taken in, and adapts the size of the next slice to the time it took.
@@ -178,11 +187,19 @@ mod tests {
         Found::Xids(all.iter().copied().collect())
     }
 
+    fn place(number: i64) -> IntakeRef {
+        IntakeRef { number, mark: None }
+    }
+
+    fn numbers(backlog: &Backlog) -> Vec<i64> {
+        backlog.slice().iter().map(|place| place.number).collect()
+    }
+
     fn listed(rows: impl Iterator<Item = (i64, bool, i64)>) -> Backlog {
         let (share, mut backlog) = (Share::default(), Backlog::default());
         share.note(xids(&[7]));
         assert_eq!(backlog.next_listing(&share), Some(xids(&[7])));
-        backlog.list(rows.collect());
+        backlog.list(rows.map(|(number, ack, bytes)| (place(number), ack, bytes)).collect());
         backlog
     }
 
@@ -191,7 +208,7 @@ mod tests {
         let mut small = listed((0..1_200).map(|n| (n, false, 1)));
         let (mut sizes, mut all) = (Vec::new(), Vec::new());
         while !small.is_over() {
-            let slice = small.slice();
+            let slice = numbers(&small);
             small.taken(slice.len(), Duration::ZERO);
             sizes.push(slice.len());
             all.extend(slice);
@@ -199,8 +216,8 @@ mod tests {
         assert_eq!(sizes, [100, 200, 400, 500]);
         assert_eq!(all, (0..1_200).collect::<Vec<_>>());
         let large = listed((0..5).map(|n| (n, false, BYTES / 2)));
-        assert_eq!(large.slice(), [0, 1]);
-        assert_eq!(listed((0..5).map(|n| (n, false, BYTES * 4))).slice(), [0], "at least one row");
+        assert_eq!(numbers(&large), [0, 1]);
+        assert_eq!(numbers(&listed((0..5).map(|n| (n, false, BYTES * 4)))), [0], "at least one row");
     }
 
     #[test]
@@ -219,9 +236,9 @@ mod tests {
     #[test]
     fn completed_deliveries_are_settled_before_items_are_admitted() {
         let mut backlog = listed([(1, false, 1), (2, true, 0), (3, false, 1), (4, true, 0)].into_iter());
-        assert_eq!(backlog.slice(), [2, 4]);
+        assert_eq!(numbers(&backlog), [2, 4]);
         backlog.taken(2, Duration::ZERO);
-        assert_eq!(backlog.slice(), [1, 3]);
+        assert_eq!(numbers(&backlog), [1, 3]);
     }
 
     #[test]
@@ -233,7 +250,7 @@ mod tests {
             backlog.halve(rows);
             tries += 1;
         }
-        assert_eq!((backlog.slice(), tries), (vec![0], 6));
+        assert_eq!((numbers(&backlog), tries), (vec![0], 6));
     }
 
     #[test]
@@ -242,7 +259,7 @@ mod tests {
         let mut backlog = Backlog::default();
         share.note(xids(&[7]));
         backlog.next_listing(&share);
-        backlog.list((0..LIST as i64).map(|n| (n, false, 1)).collect());
+        backlog.list((0..LIST as i64).map(|n| (place(n), false, 1)).collect());
         share.note(xids(&[9]));
         assert_eq!(backlog.next_listing(&share), None, "the list comes first");
         backlog.taken(LIST, Duration::ZERO);

@@ -6,7 +6,7 @@ select pg_try_advisory_xact_lock_shared(1953854065, 0) and pg_try_advisory_xact_
 
 -- name: intake_queues
 -- The queues with rows in the intake, if a look found more transactions than a process keeps.
-select distinct i.queue from turno.intake i
+select i.queue from turno.intake i union select k.queue from turno.sync_mark k
 
 -- name: intake_remove
 delete from turno.intake i

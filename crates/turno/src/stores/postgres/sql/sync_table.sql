@@ -1,7 +1,8 @@
 -- name: sync_table
 -- A table ($1, $2) as described by the catalogue, always one row: the owner of the engine's schema; the table's kind,
 -- if it exists; its owner; the columns ($4) that it lacks; the base type of its key ($3) below all domains; whether the
--- schema's owner may read it; whether row security would hide rows; and the key's declared type.
+-- schema's owner may read it; whether row security would hide rows; the key's declared type; all columns, and whether
+-- their types are plain (core: sync/condition.rs); and the number of the source's queue ($5).
 with recursive found as (
     select c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity
     from pg_class c
@@ -17,6 +18,13 @@ with recursive found as (
     from base b
     join pg_type t on t.oid = b.typbasetype
     where b.typtype = 'd'
+), columns as (
+    select a.attname::text as name, a.attnum as place,
+           a.attcollation = t.typcollation and (t.typtype = 'e' or t.typnamespace = 'pg_catalog'::regnamespace and t.typname in
+               ('bool', 'int2', 'int4', 'int8', 'numeric', 'text', 'varchar', 'bpchar', 'uuid')) as plain
+    from found f
+    join pg_attribute a on a.attrelid = f.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type t on t.oid = a.atttypid
 ), engine as (
     select n.nspowner as owner, r.rolsuper or r.rolbypassrls as sees_all
     from pg_namespace n
@@ -44,6 +52,9 @@ select pg_get_userbyid(e.owner)::text,
        coalesce(f.relrowsecurity and not e.sees_all and (f.relowner <> e.owner or f.relforcerowsecurity), false),
        (select format_type(a.atttypid, a.atttypmod)
         from pg_attribute a
-        where a.attrelid = f.oid and a.attname = $3::text and a.attnum > 0 and not a.attisdropped)
+        where a.attrelid = f.oid and a.attname = $3::text and a.attnum > 0 and not a.attisdropped),
+       array(select c.name from columns c order by c.place),
+       array(select c.plain from columns c order by c.place),
+       (select q.id from turno.queue q where q.name = $5::text)
 from engine e
 left join found f on true

@@ -5,7 +5,7 @@ use super::super::connection::Link;
 use super::super::error::TripError;
 use super::super::row::{garbled, get};
 use super::super::sql;
-use turno_core::sync::{Source, SourceRefused};
+use turno_core::sync::{Column, Source, SourceRefused};
 
 /// A table as described by the catalogue.
 pub(super) struct Facts {
@@ -17,6 +17,10 @@ pub(super) struct Facts {
     pub(super) key: KeyKind,
     /// The key's declared type, for use in a statement.
     pub(super) key_type: String,
+    /// All columns of the table.
+    pub(super) columns: Vec<Column>,
+    /// The number of the source's queue, which the trigger writes. Queues are never removed, so that it stays.
+    pub(super) queue: i32,
 }
 
 /// Types that can be a key: their text does not depend on session settings, and they have an order.
@@ -70,6 +74,18 @@ impl KeyKind {
         }
     }
 
+    /// Renders the condition that the text of a key can be an item's id, which `turno.is_name` checks in general. That
+    /// function is too slow for every changed row, and most types need no check.
+    pub(super) fn is_name(self, text: &str) -> String {
+        match self {
+            KeyKind::Int2 | KeyKind::Int4 | KeyKind::Int8 | KeyKind::Uuid => "true".to_owned(),
+            KeyKind::Numeric => format!("char_length({text}) <= 200"),
+            KeyKind::Text | KeyKind::Enum => {
+                format!("char_length({text}) between 1 and 200 and {text} !~ '[\\u0001-\\u001f\\u007f-\\u009f]'")
+            }
+        }
+    }
+
     /// Renders the condition that a column is the key with this text, such that an index on the column can be used.
     pub(super) fn matches(self, column: &str, text: &str) -> String {
         match self {
@@ -87,7 +103,8 @@ impl Facts {
             .text(source.table.schema())
             .text(&source.table.name)
             .text(&source.key)
-            .texts(source.columns().into_iter());
+            .texts(source.columns().into_iter())
+            .text(source.queue.as_str());
         let rows = link.trip(&[call]).await?.pop().unwrap_or_default();
         let row = rows.first().ok_or_else(|| garbled("no look at the table"))?;
         let table = source.table.display();
@@ -115,6 +132,9 @@ impl Facts {
         let Some(key) = KeyKind::from_type(&base, is_enum) else {
             return Ok(Err(SourceRefused::KeyType { column: source.key.clone(), kind: base }));
         };
-        Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key, key_type: get(row, 8)? }))
+        let (names, plain): (Vec<String>, Vec<bool>) = (get(row, 9)?, get(row, 10)?);
+        let columns = names.into_iter().zip(plain).map(|(name, plain)| Column { name, plain }).collect();
+        let queue = get::<Option<i32>>(row, 11)?.ok_or_else(|| garbled("the source's queue does not exist"))?;
+        Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key, key_type: get(row, 8)?, columns, queue }))
     }
 }

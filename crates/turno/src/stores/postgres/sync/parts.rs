@@ -13,11 +13,6 @@ use turno_core::sync::{BadIdent, Source, SourceRefused, quote_ident};
 /// `pg_trigger.tgtype`: after, for each row, of insert, delete and update; and before truncate, for each statement.
 const ROWS: i32 = 1 | 4 | 8 | 16;
 const TRUNCATE: i32 = 2 | 32;
-/// The settings of the function. Those that texts depend on equal `sql/sync_begin.sql`, so that a condition gives the
-/// same result in the trigger, whatever session it fires in, and when the row is read.
-const CONFIG: &str = "search_path=pg_catalog, pg_temp; row_security=off; TimeZone=UTC; DateStyle=ISO, YMD; \
-                      IntervalStyle=postgres; extra_float_digits=1; bytea_output=hex";
-
 /// All objects that were found.
 pub(super) struct Found {
     function: Option<Function>,
@@ -116,6 +111,16 @@ impl Found {
         Ok(drops)
     }
 
+    /// Returns the names of triggers that are as wanted and fire for replicated changes too (`enable always`). Replacing
+    /// one would reset that, and only the table's owner can set it again.
+    pub(super) fn kept(&self, source: &Source) -> Vec<&str> {
+        let kept = self.triggers.iter().filter(|trigger| {
+            let kind = if trigger.name == source.trigger { ROWS } else { TRUNCATE };
+            trigger.enabled == "A" && trigger.is_named(source) && trigger.state(kind) == PartState::Good
+        });
+        kept.map(|trigger| trigger.name.as_str()).collect()
+    }
+
     /// Returns statements that remove all objects, each with the names it removes, for people.
     pub(super) fn drops(&self, source: &Source) -> Result<Vec<(Vec<String>, String)>, BadIdent> {
         let mut drops = Vec::new();
@@ -166,7 +171,7 @@ impl Found {
             let same = found.body == rendered.body
                 && found.definer
                 && !found.open
-                && found.config == CONFIG
+                && found.config == rendered.config
                 && found.owner == facts.owner
                 && found.mark.as_ref() == Some(&rendered.function.mark);
             match same {

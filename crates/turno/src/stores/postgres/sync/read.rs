@@ -141,9 +141,10 @@ impl Texts {
     }
 }
 
-/// Whether the intake has a row for the key `s.key` that arrived after the walk took in.
+/// Whether the intake has a row or a mark for the key `s.key` that arrived after the walk took in.
 const MARKED: &str =
-    "s.key in (select i.key from turno.intake i where i.queue = $1 and i.kind = 'enqueue' and i.key is not null)";
+    "(s.key in (select i.key from turno.intake i where i.queue = $1 and i.kind = 'enqueue' and i.key is not null)
+    or s.key in (select k.key from turno.sync_mark k where k.queue = $1))";
 /// For a page that is read in several statements, all as of one instant.
 const ONE_INSTANT: &str = "set transaction isolation level repeatable read";
 

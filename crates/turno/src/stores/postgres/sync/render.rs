@@ -4,6 +4,7 @@
 //! of a condition is never taken for a placeholder. Conditions are SQL from the configuration. They stand in
 //! parentheses on their own lines, so that a comment at the end of one hides nothing.
 
+use super::body;
 use super::facts::Facts;
 use turno_core::sync::{BadIdent, NOTHING, OnLeave, Source, digest, dollar_quote, quote_ident, quote_literal};
 
@@ -18,13 +19,15 @@ const OR_NOTHING: &str = "
 
 /// The SQL of all objects of a source.
 pub(super) struct Rendered {
-    /// The function's body, as the catalogue stores it.
+    /// The function's body and settings, as the catalogue stores them.
     pub(super) body: String,
+    pub(super) config: String,
     /// Each object with the statements that create it.
     pub(super) function: Piece,
     pub(super) index: Option<Piece>,
     pub(super) view: Option<Piece>,
-    triggers: String,
+    /// The statements that create the triggers, by name.
+    triggers: [(String, String); 2],
     check: String,
 }
 
@@ -36,7 +39,8 @@ pub(super) struct Piece {
 
 impl Rendered {
     pub(super) fn new(source: &Source, facts: &Facts) -> Result<Rendered, BadIdent> {
-        let body = fill(include_str!("body.sql"), &body_values(source)?);
+        let trigger = body::Trigger::new(source, facts);
+        let body = fill(include_str!("body.sql"), &trigger.values(source, facts)?);
         let table = source.table.quoted()?;
         let index = if source.one_current_per_key { Some(index(source)?) } else { None };
         let view = source.view.is_some().then(|| view(source, facts)).transpose()?;
@@ -46,8 +50,9 @@ impl Rendered {
             condition(source.enqueue_when.as_deref()),
             list("r", &source.columns())?,
         );
-        let function = function(source, facts, &body)?;
-        Ok(Rendered { body, function, index, view, triggers: triggers(source)?, check })
+        let function = function(source, facts, &trigger, &body)?;
+        let config = trigger.config();
+        Ok(Rendered { body, config, function, index, view, triggers: triggers(source)?, check })
     }
 
     /// Returns the statement with which the database checks the conditions, without a semicolon.
@@ -56,7 +61,8 @@ impl Rendered {
     }
 
     /// Renders the whole transaction. `outdated` are statements that remove objects that are not wanted any more.
-    pub(super) fn plan(&self, source: &Source, outdated: &[String]) -> String {
+    /// `kept` are names of triggers that stay as they are.
+    pub(super) fn plan(&self, source: &Source, outdated: &[String], kept: &[&str]) -> String {
         let mut plan = format!(
             "-- Source {:?}: changes of {} go into the queue {}.\nbegin;\nset local search_path = pg_catalog, pg_temp;\n\
              set local lock_timeout = '10s';\nselect pg_advisory_xact_lock(1953854067, 0);\n",
@@ -68,7 +74,11 @@ impl Rendered {
             part("What an earlier configuration of this source has left.", &format!("{}\n", outdated.join("\n")));
         }
         part("The trigger's function: with its owner's rights, callable by nobody.", &self.function.sql);
-        part("The triggers.", &self.triggers);
+        let triggers = self.triggers.iter().filter(|(name, _)| !kept.contains(&name.as_str()));
+        let triggers: String = triggers.map(|(_, sql)| sql.as_str()).collect();
+        if !triggers.is_empty() {
+            part("The triggers.", &triggers);
+        }
         if let Some(index) = &self.index {
             part("One current row per key.", &index.sql);
         }
@@ -95,10 +105,10 @@ pub(super) fn function_name(source: &Source) -> Result<String, BadIdent> {
     Ok(format!("turno.{}", quote_ident(&source.function())?))
 }
 
-fn function(source: &Source, facts: &Facts, body: &str) -> Result<Piece, BadIdent> {
+fn function(source: &Source, facts: &Facts, trigger: &body::Trigger, body: &str) -> Result<Piece, BadIdent> {
     let name = function_name(source)?;
     let owner = quote_ident(&facts.owner)?;
-    let values = [("function", name.clone()), ("body", dollar_quote(body))];
+    let values = [("function", name.clone()), ("settings", trigger.settings()), ("body", dollar_quote(body))];
     let mut sql = fill(include_str!("function.sql"), &values);
     let mark = mark(source, &sql);
     sql.push_str(&format!("alter function {name}() owner to {owner};\n"));
@@ -110,15 +120,18 @@ fn function(source: &Source, facts: &Facts, body: &str) -> Result<Piece, BadIden
 /// Renders the triggers. Row triggers run after the change, so that they see what other triggers changed before it, and
 /// for all columns, because such a trigger may change a column that the statement does not name. The trigger for
 /// TRUNCATE runs before it, while the rows can still be read.
-fn triggers(source: &Source) -> Result<String, BadIdent> {
+fn triggers(source: &Source) -> Result<[(String, String); 2], BadIdent> {
     let (table, function) = (source.table.quoted()?, function_name(source)?);
     let (rows, truncate) = (quote_ident(&source.trigger)?, quote_ident(&source.truncate_trigger())?);
-    Ok(format!(
+    let rows = format!(
         "create or replace trigger {rows} after insert or update or delete on {table}\n    \
-         for each row execute function {function}();\n\
-         create or replace trigger {truncate} before truncate on {table}\n    \
+         for each row execute function {function}();\n"
+    );
+    let truncate = format!(
+        "create or replace trigger {truncate} before truncate on {table}\n    \
          for each statement execute function {function}();\n"
-    ))
+    );
+    Ok([(source.trigger.clone(), rows), (source.truncate_trigger(), truncate)])
 }
 
 fn index(source: &Source) -> Result<Piece, BadIdent> {
@@ -160,7 +173,7 @@ fn view(source: &Source, facts: &Facts) -> Result<Piece, BadIdent> {
     Ok(Piece { sql, mark })
 }
 
-fn row_values(source: &Source) -> Result<Vec<(&'static str, String)>, BadIdent> {
+pub(super) fn row_values(source: &Source) -> Result<Vec<(&'static str, String)>, BadIdent> {
     Ok(vec![
         ("key", quote_ident(&source.key)?),
         ("table", source.table.quoted()?),
@@ -168,21 +181,6 @@ fn row_values(source: &Source) -> Result<Vec<(&'static str, String)>, BadIdent> 
         ("takes_part", format!("({})", condition(source.enqueue_when.as_deref()))),
         ("queue", quote_literal(source.queue.as_str())?),
     ])
-}
-
-fn body_values(source: &Source) -> Result<Vec<(&'static str, String)>, BadIdent> {
-    let watched: Vec<&str> = source.watch.iter().map(String::as_str).collect();
-    let or_left = match source.on_leave {
-        OnLeave::Ignore => "",
-        OnLeave::Deactivate => " or not turno_new_takes_part",
-    };
-    let mut values = row_values(source)?;
-    values.extend([
-        ("old_watched", list("old", &watched)?),
-        ("new_watched", list("new", &watched)?),
-        ("or_left", or_left.to_owned()),
-    ]);
-    Ok(values)
 }
 
 /// Renders `alias."a", alias."b"`.

@@ -1,14 +1,24 @@
 create or replace view {view} with (security_barrier = true) as
 with turno_queue as (
-    select q.id, greatest((extract(epoch from statement_timestamp()) * 1000)::bigint, m.high) as now
-    from turno.queue q cross join turno.mark m
+    -- The mark is a query of its own, so that the planner expects one row here and does not compile the plan.
+    select q.id,
+           greatest((extract(epoch from statement_timestamp()) * 1000)::bigint, (select m.high from turno.mark m)) as now
+    from turno.queue q
     where q.name = {queue}
 ), turno_marked as (
     -- Committed, and not taken in yet: the key's newest change, whether a server runs or not.
     select i.key, (array_agg(i.id order by i.n))[1] as id, min(i.at) as first_at, max(i.at) as last_at
-    from turno_queue q
-    join turno.intake i on i.queue = q.id
-    where i.kind = 'enqueue' and i.key is not null
+    from (
+        select i.n, i.id, i.key, i.at
+        from turno.intake i
+        where i.queue = (select q.id from turno_queue q) and i.kind = 'enqueue' and i.key is not null
+        union all
+        -- The id that the mark will have (sql/intake_read.sql).
+        select k.n, md5(concat_ws(' ', k.xid, k.n, extract(epoch from k.at)))::uuid::text, k.key,
+               floor(extract(epoch from k.at) * 1000)::bigint
+        from turno.sync_mark k
+        where k.queue = (select q.id from turno_queue q)
+    ) i
     group by i.key
 ), turno_event as (
     select b.id, b.key, null as action,

@@ -154,6 +154,32 @@ async fn pages(client: &Client, sql: &str) -> i64 {
     number(first, "hit=").unwrap_or(0) + number(first, "read=").unwrap_or(0)
 }
 
+/// 100,000 marks of one transaction are one pair to a look, and are listed from an index of their own.
+#[tokio::test]
+async fn a_large_transaction_of_marks_barely_slows_looks_and_other_queues() {
+    let (_store, url) = fresh_store().await;
+    let (client, open) = (outside(&url).await, outside(&url).await);
+    let bulk =
+        "insert into turno.sync_mark (queue, at, key) select 1, now(), 'k-' || n from generate_series(1, 100000) n";
+    client.batch_execute(bulk).await.unwrap();
+    open.batch_execute(&format!("begin; {bulk}")).await.unwrap();
+    let small = "insert into turno.sync_mark (queue, at, key) values (3, now(), 's')";
+    client.batch_execute(small).await.unwrap();
+    let xid = number(&client, "select xid::text::bigint from turno.sync_mark where queue = 3").await;
+    client.batch_execute(&sql::BEGIN.text).await.unwrap();
+    for (name, sql) in [("look", &sql::INTAKE_LOOK), ("list", &sql::INTAKE_LIST)] {
+        client.batch_execute(&format!("prepare {name} as {}", sql.text)).await.unwrap();
+    }
+    assert_eq!(client.query("execute look(0, '{}', 10000)", &[]).await.unwrap().len(), 2);
+    for statistics in ["select 1", "analyze turno.sync_mark"] {
+        client.batch_execute(statistics).await.unwrap();
+        let look = pages(&client, "execute look(0, '{}', 10000)").await;
+        let list = pages(&client, &format!("execute list(3, array[{xid}], 10000)")).await;
+        let large = pages(&client, "select count(octet_length(key)) from turno.sync_mark").await;
+        assert!(look <= 100 && list <= 20 && large > 500, "{statistics}: look {look}, list {list}, all {large}");
+    }
+}
+
 /// 100,000 rows of one transaction, committed or still open, are one pair of transaction and queue to a look. The list
 /// of another queue does not read them.
 #[tokio::test]

@@ -1,0 +1,1 @@
+-- Triggers mark keys on PostgreSQL only.
