@@ -34,6 +34,22 @@ async fn a_change_of_a_column_that_only_the_condition_reads_marks_rows_that_begi
     world.assert_events(&["1 ACTUALIZAR PENDIENTE 0"]).await;
 }
 
+/// The plan of a source whose queue does not exist yet. Its function finds the queue once it exists.
+#[tokio::test]
+async fn a_plan_read_before_its_queue_exists_marks_keys_of_that_queue() {
+    let world = World::bare(siper()).await;
+    let early = Source { queue: QueueName::new("later").unwrap(), ..siper() };
+    let sync = world.turno.sync(early);
+    let plan = sync.plan().await.unwrap();
+    let queue = world.turno.put_queue("later", Policy::for_kind(Kind::Sync)).await.unwrap();
+    world.sql.batch_execute(&plan).await.unwrap();
+    world.run(&person(7)).await;
+    assert_eq!(queue.counts().await.unwrap().pending, 1);
+    sync.install().await.unwrap();
+    world.run(&person(8)).await;
+    assert_eq!(queue.counts().await.unwrap().pending, 2);
+}
+
 /// The same claims for conditions that the trigger evaluates by a query.
 #[tokio::test]
 async fn a_condition_with_a_function_marks_the_same_keys_as_a_plain_one() {

@@ -7,7 +7,7 @@
 
 use super::facts::Facts;
 use super::render::{list, row_values};
-use turno_core::sync::{BadIdent, Column, OnLeave, PlainCondition, Source, columns_read};
+use turno_core::sync::{BadIdent, Column, OnLeave, PlainCondition, Source, columns_read, quote_literal};
 
 /// The settings that every function has, and those that free conditions need: names as the catalogue prints them, and
 /// values as they are written in a statement.
@@ -97,8 +97,15 @@ impl Trigger {
                 (new_conditions.clone(), "turno_new_speaks and turno_new_takes_part".to_owned(), String::new())
             }
         };
+        // A plan can be read before its queue exists. Its function then looks the number up for each mark.
+        let number = match facts.queue {
+            Some(number) => number.to_string(),
+            None => {
+                format!("(select q.id from turno.queue q where q.name = {})", quote_literal(source.queue.as_str())?)
+            }
+        };
         values.extend([
-            ("number", facts.queue.to_string()),
+            ("number", number),
             ("is_name", facts.key.is_name("turno_key")),
             ("old_compared", list("old", &compared)?),
             ("new_compared", list("new", &compared)?),

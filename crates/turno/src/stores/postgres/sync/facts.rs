@@ -19,8 +19,9 @@ pub(super) struct Facts {
     pub(super) key_type: String,
     /// All columns of the table.
     pub(super) columns: Vec<Column>,
-    /// The number of the source's queue, which the trigger writes. Queues are never removed, so that it stays.
-    pub(super) queue: i32,
+    /// The number of the source's queue, which the trigger writes. Queues are never removed, so that it stays. `None`
+    /// if the queue does not exist yet.
+    pub(super) queue: Option<i32>,
 }
 
 /// Types that can be a key: their text does not depend on session settings, and they have an order.
@@ -134,7 +135,7 @@ impl Facts {
         };
         let (names, plain): (Vec<String>, Vec<bool>) = (get(row, 9)?, get(row, 10)?);
         let columns = names.into_iter().zip(plain).map(|(name, plain)| Column { name, plain }).collect();
-        let queue = get::<Option<i32>>(row, 11)?.ok_or_else(|| garbled("the source's queue does not exist"))?;
-        Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key, key_type: get(row, 8)?, columns, queue }))
+        let (table_owner, key_type, queue) = (get(row, 2)?, get(row, 8)?, get(row, 11)?);
+        Ok(Ok(Facts { owner, table_owner, key, key_type, columns, queue }))
     }
 }
