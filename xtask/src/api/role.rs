@@ -31,6 +31,7 @@ pub(super) const ROLES: &[Role] = &[
 pub(super) const LEFT_OUT: &[(&str, &str)] = &[
     ("/v1/events", "its answer has no end"),
     ("/sign-in", "a page for people, which answers mistakes with a page; `cargo xtask fuzz` calls it"),
+    ("/sign-in/link", "a page for people, which answers mistakes with a page; `cargo xtask fuzz` calls it"),
     ("/sign-out", "a page for people; `cargo xtask fuzz` calls it"),
     ("/setup", "a page for people, which answers mistakes with a page; `cargo xtask fuzz` calls it"),
 ];

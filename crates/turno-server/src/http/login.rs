@@ -37,7 +37,6 @@ struct LoginBody {
     /// The code of the redirect.
     code: String,
     /// The PKCE verifier, whose S256 challenge the page `/login` got.
-    #[schema(min_length = 43, max_length = 128)]
     verifier: String,
 }
 
